@@ -29,6 +29,7 @@ from discreet.learning.estimators.private_table import (
     read_private,
     require_rows_of,
 )
+from discreet.mechanisms.reading import type_name
 
 
 class DeclaredEstimator(BaseEstimator):
@@ -274,7 +275,10 @@ def _require_kind(name: str, array: Array) -> Array:
         raise _refuse_complex(name)
     if array.dtype.kind not in "iufbOUST":
         raise InvalidParameter(
-            name=name, rule="numbers, text or objects", got=f"type {array.dtype}", hint="Convert it first"
+            name=name,
+            rule="numbers, text or objects",
+            got=f"type {type_name(array)}",
+            hint="Convert it first",
         )
     return array
 
