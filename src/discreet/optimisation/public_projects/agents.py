@@ -208,7 +208,7 @@ def read_agents(data: Any, resources: int, unit: Fraction) -> Agents:
     if sparse.issparse(data) or isinstance(data, np.ndarray):
         return _read_table(data, resources, unit)
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
-        raise _no_agents(type(data).__name__)
+        raise _no_agents(f"a {type(data).__name__}")
     agents = list(data)
     # Which agents there are must not decide whether there is an answer: each is read by himself.
     if unit != 1 or any(map(callable, agents)):
@@ -243,10 +243,10 @@ def _read_table(data: Any, resources: int, unit: Fraction) -> Coverage:
     if unit != 1:
         raise InvalidParameter(name="grid", rule="given for functions only", value=unit)
     if data.ndim != 2 or data.shape[1] != resources:
-        raise _no_agents(data.shape)
+        raise _no_agents("a table of another width")  # how many agents there are is nobody's business
     if data.dtype.kind not in "biuf":  # one odd entry among numbers makes texts or objects of all of them
         if not isinstance(data, np.ndarray):
-            raise _no_agents(data.dtype)
+            raise _no_agents(f"a table of {data.dtype}")
         data = np.array([list(map(_read_entry, row)) for row in data.tolist()]).reshape(data.shape)
     # Every entry counts once, whatever its value; a repeated one is added up and still counts once.
     table: Any = sparse.csr_array(data)
@@ -262,7 +262,7 @@ def _read_entry(entry: Any) -> bool:
     return bool(number and (entry < 0 or entry > 0))
 
 
-def _no_agents(what: object) -> InvalidParameter:
+def _no_agents(what: str) -> InvalidParameter:
     return InvalidParameter(
-        name="data", rule="a table of agents by items, the items of each, or functions", value=what
+        name="data", rule="a table of agents by items, the items of each, or functions", got=what
     )

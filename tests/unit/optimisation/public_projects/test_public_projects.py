@@ -331,3 +331,13 @@ def test_the_law_on_a_secret_sample_is_that_of_its_definition(unit):
     for order, found in law.items():
         chances = [0.75 ** len(s) * 0.25 ** (4 - len(s)) * chance_of(order, s) for s in samples]
         assert float(found) == pytest.approx(sum(chances), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["array", "sparse"])
+def test_a_table_of_another_width_is_refused_without_its_length(kind):
+    mechanism, words = make(resources=4, k=2), set()
+    for agents in (3, 5003):
+        with pytest.raises(InvalidParameter, match="table of agents by items") as refused:
+            mechanism.release(kind(np.zeros((agents, 5))))
+        words.add(str(refused.value))
+    assert len(words) == 1
