@@ -28,6 +28,7 @@ from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
 _HALF = Fraction(1, 2)
+_FARTHEST = LIMIT // 2
 
 
 @frozen
@@ -101,8 +102,8 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
             unit=checks.positive(grid=grid), lower=checks.exact(lower=lower), upper=checks.exact(upper=upper)
         )
         units = math.floor(checks.positive(bound=bound) / bounds.unit)
-        distance = MedianDistance(bounds, units)
-        return cls(bound=bound, distance=distance, value=StableMedian(bounds), grid=grid, **public)
+        value, distance = StableMedian(bounds), MedianDistance(bounds, units)
+        return cls(bound=bound, distance=distance, value=value, grid=grid, **public)
 
     @property
     def shift(self) -> int:
@@ -204,6 +205,16 @@ class OfRows:
     """
 
     bounds: Bounds
+
+    def __post_init__(self) -> None:
+        low, high = self.bounds.ends
+        if max(-low, high) > _FARTHEST:  # the difference of two rows must fit 64 bits
+            raise InvalidParameter(
+                name="grid",
+                rule="such that lower and upper are within 2^61 multiples of it",
+                value=self.bounds.unit,
+                hint="Take a coarser grid, or narrower bounds",
+            )
 
     @property
     def rounding(self) -> Fraction:
