@@ -333,6 +333,14 @@ def test_the_law_on_a_secret_sample_is_that_of_its_definition(unit):
         assert float(found) == pytest.approx(sum(chances), rel=1e-12)
 
 
+def test_no_grid_is_so_fine_that_ten_agents_are_too_many():
+    """Values of 10^18 units left 64 bits, and the error came with the tenth agent."""
+    with pytest.raises(InvalidParameter, match="at most 1,000,000,000"):
+        make(grid=Fraction(1, 10**18))
+    finest = make(resources=3, k=1, grid=Fraction(1, 10**9))
+    assert len(finest.release([lambda items: float(bool(items))] * 40, rng=unsafe_seeded(1)).value) == 1
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["array", "sparse"])
 def test_a_table_of_another_width_is_refused_without_its_length(kind):
     mechanism, words = make(resources=4, k=2), set()
