@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -195,7 +196,7 @@ def _number(row: Any) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class OfRows:
+class OfRows(ABC):
     """A number that rows decide once they are rounded to a grid and clamped.
 
     Attributes
@@ -220,6 +221,10 @@ class OfRows:
     def rounding(self) -> Fraction:
         """How far the number, rounded as well, is from that of the rows before: here it is one of them."""
         return self.bounds.rounding
+
+    @abstractmethod
+    def __call__(self, data: Sequence[Any]) -> Fraction:
+        """Return the number."""
 
 
 @dataclass(frozen=True, slots=True)
