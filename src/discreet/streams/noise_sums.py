@@ -26,6 +26,7 @@ from discreet.core.errors import InternalError
 from discreet.core.rounding import above, down, up
 from discreet.core.search import first_integer
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.noise.tails import laplace_variance
 
 _SLACK = 1 + 1e-9  # far above what the floats below are off by
 
@@ -33,7 +34,7 @@ _SLACK = 1 + 1e-9  # far above what the floats below are off by
 def noise_variance(noise: Noise) -> float:
     """Return the variance of one draw in units: rounded up, and of Gaussians never too small."""
     if isinstance(noise, DiscreteLaplace):
-        return above(0.5 / math.sinh(float(1 / noise.scale) / 2) ** 2, steps=8)
+        return above(laplace_variance(noise.scale), steps=8)
     if isinstance(noise, DiscreteGaussian):
         return up(noise.variance)  # [CKS20, Corollary 9]
     raise InternalError(f"no variance is known of {noise!r}")
