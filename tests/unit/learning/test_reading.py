@@ -262,6 +262,16 @@ def test_no_refusal_quotes_a_target(target):
         assert str(CANARY) not in str(caught.value)
 
 
+def test_no_refusal_of_targets_says_how_many_there_are():
+    words = set()
+    for many in (3, 50):
+        for target in (np.zeros((many, 2)), np.zeros((many, 1, 1))):
+            with pytest.raises(InvalidParameter, match="1d array") as caught:
+                make_model().fit(PLAIN * (many // 3), target)
+            words.add(str(caught.value))
+    assert len(words) == 1
+
+
 @pytest.mark.parametrize("bounds", [(0, 10**400), (1, 1 + Fraction(1, 10**30)), (0, Fraction(1, 10**400))])
 def test_bounds_that_floats_cannot_tell_are_refused(bounds):
     with pytest.raises(InvalidParameter, match="floats tell"):

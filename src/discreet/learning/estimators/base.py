@@ -99,6 +99,10 @@ class DeclaredEstimator(BaseEstimator):
             listed = read_frame("y", y)
         else:
             listed = _read_series("y", y) if _is_made_by_frames(y) else _read_array("y", y)
+        if listed.ndim != 1 and listed.shape[1:] != (1,):  # scikit-learn would say how many rows there are
+            raise InvalidParameter(
+                name="y", rule="a 1d array, one target a sample", got="one of another shape"
+            )
         target: Array = column_or_1d(_require_kind("y", listed), warn=True)
         if len(rows) != len(target):
             raise InvalidParameter(name="y", rule="as many targets as X has samples", got="another number")
