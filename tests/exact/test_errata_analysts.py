@@ -120,6 +120,26 @@ def test_algorithm_4_the_value_of_the_per_cell_game_is_not_one_half():
     assert losses @ [0.4, 0.6] == pytest.approx(0.74), "what the data themselves lose"
 
 
+def test_lemma_3_8_far_outputs_tell_more_than_it_says():
+    """Randomized response on one element, which the other book has with probability sigma: 50 outputs of it.
+
+    The outputs that exceed the printed bound, three times, are likelier than the delta' that it allows for.
+    """
+    rounds, epsilon, sigma, allowed = 50, 0.5, 1e-6, 9.3e-7
+    chance = 1 / (1 + math.exp(epsilon))  # of a yes where the element is not there
+    assert stats.binom(rounds, chance).sf(35) > allowed
+    printed = epsilon * rounds * sigma * math.sqrt(2 * rounds * math.log(1 / allowed))
+    printed += 30 * epsilon**2 * rounds * sigma * rounds
+    assert epsilon <= 1 / 2 and rounds * sigma <= 1 / 12, "what it asks for"
+    assert math.log1p(sigma * math.expm1(epsilon * (2 * 36 - rounds))) > 2.9 * printed
+    # At the same place the mixture says enough: all rounds touched, or none.
+    reached = sum(
+        stats.binom(rounds, chance).pmf(k) * max(0, sigma * math.expm1(epsilon * (2 * k - rounds)) - printed)
+        for k in range(36, rounds + 1)
+    )
+    assert 0 < reached <= GameLoss(rounds, Fraction(1, 10**6), Fraction(1, 2)).delta(math.log1p(printed))
+
+
 def test_theorem_3_7_without_lemma_3_8_gives_larger_rates():
     # T = 1000, s = 12 T at (1, 1e-6): 0.0116 by Lemma 3.8 with two actions, above 0.0155 by the mixture.
     assert GameLoss(1000, Fraction(2, 12_000), Fraction(155, 20_000)).delta(1) <= 1e-6

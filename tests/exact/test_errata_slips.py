@@ -24,6 +24,22 @@ def test_theorem_27_planted_halves_are_two_steps_apart():
         assert apart >= 2 and apart == len(set(one) ^ set(other))
 
 
+def test_claim_14_needs_a_small_alpha_not_a_large_one():
+    """[Roth10] Claim 14 and Theorem 17 ask for alpha of at least something. At 8 a table can be kept.
+
+    The exponential mechanism over all pairs of eight rows, scored by how many rows of the data they hold.
+    """
+    tables, alpha = list(itertools.combinations(range(8), 2)), 8
+
+    def share_kept(exponent):
+        weights = [math.exp(exponent * len({0, 1} & set(table))) for table in tables]
+        return sum(w for w, t in zip(weights, tables, strict=True) if {0, 1} & set(t)) / sum(weights)
+
+    # One row that is replaced moves the score by one, so alpha / 2 in the exponent is alpha-private.
+    assert share_kept(alpha / 2) > 0.99, "half of the rows are in it nearly surely, not with less than 1/2"
+    assert share_kept(0.05) < 1 / 2
+
+
 def test_propositions_15_and_16_are_about_many_bits():
     """[Roth10], printed for one: a function of three bits is the sum of eight parities, and of no two."""
     points = np.array(list(itertools.product((-1, 1), repeat=3)))

@@ -234,3 +234,103 @@ def test_sampled_set_covers_are_pure_on_all_systems_of_four_sets(epsilon):
         mixed[rows] = total
     p, q = neighbours(mixed)
     assert 0.6 * epsilon < np.abs(np.log(p / q)).max() <= epsilon * (1 + 1e-9)
+
+
+def is_met(edges, vertex):
+    """Tell whether a vertex is interesting: whether an edge at it is still uncovered."""
+    return any(vertex in edge for edge in edges)
+
+
+def drop(edges, vertex):
+    return frozenset(edge for edge in edges if vertex not in edge)
+
+
+def cost_of_random_order(edges, vertices):
+    """Return how many vertices of a random order meet an uncovered edge, on average."""
+    orders, met = list(itertools.permutations(vertices)), 0
+    for order in orders:
+        left = edges
+        for vertex in order:
+            met, left = met + is_met(left, vertex), drop(left, vertex)
+    return met / len(orders)
+
+
+def costs_of_algorithm_4(weights, edges, ghosts):
+    """Return the expected numbers of interesting vertices by class, taken and dumped, from the definition."""
+    levels = [weight.bit_length() - 1 for weight in weights]
+    classes = range(max(levels) + 1)
+    width = max(map(levels.count, classes))
+
+    def follow(left, fakes, taken, dumped, edges):
+        due = next((j for j in classes if j not in dumped and 2 * sum(taken[j:]) >= width), None)
+        if due is not None:
+            rest = [v for v in left if levels[v] == due]
+            none = tuple(0 if j == due else count for j, count in enumerate(fakes))
+            covered = frozenset(edge for edge in edges if not {*edge} & {*rest})
+            found = follow(left - {*rest}, none, taken, (*dumped, due), covered)
+            found[1, due] += cost_of_random_order(edges, rest)
+            return found
+        found = np.zeros((2, len(classes)))
+        if not edges:
+            return found
+        picks = [(v, (sum(v in e for e in edges) + ghosts) / weights[v]) for v in left]
+        picks += [(-1 - j, count * ghosts / 2**j) for j, count in enumerate(fakes) if count]
+        total = sum(weight for _, weight in picks)
+        for pick, weight in picks:
+            level = levels[pick] if pick >= 0 else -1 - pick
+            more = tuple(count + (j == level) for j, count in enumerate(taken))
+            less = tuple(count - (j == level and pick < 0) for j, count in enumerate(fakes))
+            then = follow(left - {pick}, less, more, dumped, drop(edges, pick))
+            then[0, level] += is_met(edges, pick)
+            found += weight / total * then
+        return found
+
+    fakes = tuple(width - levels.count(j) for j in classes)
+    return follow(frozenset(range(len(weights))), fakes, (0,) * len(classes), (), frozenset(edges))
+
+
+@pytest.mark.parametrize("weights", [(1, 1, 2, 2), (1, 2, 2, 4), (1, 1, 1, 4)])
+def test_lemmas_17_and_18_by_all_graphs_of_four(weights):
+    """What is taken costs 4 (1 + 1 / epsilon) OPT at most; what is dumped is six times what was taken."""
+    pairs, price = list(itertools.combinations(range(4), 2)), 2 ** np.arange(3)
+    closest = np.zeros(2)
+    for mask, epsilon in itertools.product(range(1, 64), (0.1, 3)):
+        edges = [pair for k, pair in enumerate(pairs) if mask >> k & 1]
+        covers = [c for r in range(5) for c in itertools.combinations(range(4), r) if covers_all(c, edges)]
+        least = min(sum(weights[v] for v in cover) for cover in covers)
+        taken, dumped = costs_of_algorithm_4(weights, edges, 1 / epsilon)
+        spent = taken @ price[: len(taken)] / (4 * (1 + 1 / epsilon) * least)
+        above = np.cumsum(taken[::-1])[::-1]
+        ratio = np.divide(dumped, 6 * above, out=np.zeros_like(dumped), where=dumped > 0).max()
+        closest = np.maximum(closest, (spent, ratio))
+    assert (closest <= 1).all() and (closest > 0.15).all()
+
+
+def covers_all(cover, edges):
+    return all({*edge} & {*cover} for edge in edges)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_lemma_19_by_all_graphs_of_four(rounds):
+    """The first rounds meet ln(1 / (1 - alpha)) times as many interesting vertices as the random rest."""
+    pairs, size = list(itertools.combinations(range(4), 2)), 4
+
+    def follow(left, edges, ghosts, more):
+        if not more or not edges:
+            return np.array([0.0, cost_of_random_order(edges, sorted(left))])
+        picks = {v: sum(v in e for e in edges) + ghosts for v in left}
+        total, found = sum(picks.values()), np.zeros(2)
+        for v, weight in picks.items():
+            then = follow(left - {v}, drop(edges, v), ghosts, more - 1)
+            then[0] += is_met(edges, v)
+            found += weight / total * then
+        return found
+
+    closest = 0.0
+    for mask, ghosts in itertools.product(range(64), (0.1, 1, 50)):
+        edges = frozenset(pair for k, pair in enumerate(pairs) if mask >> k & 1)
+        first, rest = follow(frozenset(range(size)), edges, ghosts, rounds)
+        printed = math.log(1 / (1 - rounds / size)) * rest
+        assert first >= printed
+        closest = max(closest, printed / first if first else 0)
+    assert closest > 0.15

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -28,7 +29,7 @@ from discreet.analysts.separate_budgets import ROUNDS, SeparateBudgets
 from discreet.analysts.simulation import simulate_error
 from discreet.core import checks
 from discreet.core.bounds import read_error
-from discreet.core.errors import InvalidParameter, NoBound, Refused
+from discreet.core.errors import BudgetTooSmall, InvalidParameter, NoBound, Refused
 from discreet.core.neighbours import Replace
 from discreet.core.parameters import Exact, checked, public
 from discreet.queries.kinds.marginals import Marginals
@@ -238,8 +239,9 @@ def candidates(setting: ServiceSetting, promise: AnalystPromise) -> Iterator[Mod
     answers = PrivateAnswers(universe=setting.universe, **public)
     yield Mode("private answers", _keep_useful(answers.error(BETA), setting.rows), lambda: answers)
     rounds = min(setting.caps.queries, ROUNDS)
-    separate = SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
-    yield Mode("separate budgets", read_error(separate, BETA), lambda: separate)
+    with suppress(BudgetTooSmall):  # nothing would be left for each analyst
+        separate = SeparateBudgets(universe=setting.universe, rows=setting.rows, rounds=rounds, **public)
+        yield Mode("separate budgets", read_error(separate, BETA), lambda: separate)
     if setting.caps.analysts > 1:
         yield from _learning(setting, promise, public)
 

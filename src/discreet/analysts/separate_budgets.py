@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -13,7 +14,7 @@ from discreet.analysts.query_book import book_of
 from discreet.analysts.tiny import BUDGET, COIN, HEADS, TWO, example_data, tiny_data
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InternalError, NoBound
+from discreet.core.errors import BudgetTooSmall, InternalError, InvalidParameter, NoBound
 from discreet.core.loss import Loss, ZCDPLoss
 from discreet.core.neighbours import Replace
 from discreet.core.parameters import Exact, frozen, public
@@ -105,9 +106,13 @@ class SeparateBudgets(Apart):
 def _share(epsilon: Fraction, delta: Fraction, analysts: int) -> Fraction:
     """Return the epsilon at which one of some equal parts of rho is spent."""
     rho = zcdp_rho(epsilon=epsilon, delta=delta) / analysts
-    share = shorten_down(
-        Fraction(down(Fraction(ZCDPLoss(rho).epsilon(delta)))) * (1 - Fraction(1, 10**6)), 12
-    )
+    found = ZCDPLoss(rho).epsilon(delta)
+    if found == 0:
+        rule = "so large that more than the delta is left for each analyst"
+        raise BudgetTooSmall(name="epsilon", rule=rule, value=epsilon)
+    if found == math.inf:
+        raise InvalidParameter(name="epsilon", rule="so small that floats hold it", value=epsilon)
+    share = shorten_down(Fraction(down(Fraction(found))) * (1 - Fraction(1, 10**6)), 12)
     if zcdp_rho(epsilon=share, delta=delta) > rho:
         raise InternalError("an analyst's share costs more than its part of the budget")
     return share

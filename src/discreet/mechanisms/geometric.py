@@ -14,6 +14,7 @@ from discreet.core.rounding import above, shorten_up, up
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.reading import WHOLE
 from discreet.noise import DiscreteLaplace
+from discreet.noise.tails import laplace_variance
 
 
 class Geometric(Laplace):
@@ -75,7 +76,7 @@ class Geometric(Laplace):
     @property
     def variance(self) -> float:
         """The variance of the noise on one count, rounded up: 2 ratio / (1 - ratio)^2."""
-        return above(0.5 / math.sinh(float(1 / self.scale) / 2) ** 2, steps=8)
+        return above(laplace_variance(self.scale), steps=8)
 
     def pmf(self, noise: int) -> Fraction:
         """Return the probability of one value of the noise, within 2**-100."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,11 +24,12 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, evaluate_finite
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import make_plain, read_entry
+from discreet.mechanisms.reading import is_column, make_plain, read_entry, type_name
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
 _HALF = Fraction(1, 2)
+_FARTHEST = LIMIT // 2
 
 
 @frozen
@@ -99,8 +101,8 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
             )
         bounds = read_bounds(lower, upper, grid)
         units = math.floor(checks.positive(bound=bound) / bounds.unit)
-        distance = MedianDistance(bounds, units)
-        return cls(bound=bound, distance=distance, value=StableMedian(bounds), grid=grid, **public)
+        value, distance = StableMedian(bounds), MedianDistance(bounds, units)
+        return cls(bound=bound, distance=distance, value=value, grid=grid, **public)
 
     @property
     def shift(self) -> int:
@@ -132,18 +134,20 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
     def error(self, beta: checks.Number) -> float:
         """Return what a reply misses by, but for a probability beta. No reply is no error.
 
-        The median is that of the rows clamped to the declared bounds; where these are no multiples of the
-        grid, what rounding them inwards moves it by is paid for.
+        A median, a trimmed mean or an interquartile range is that of the rows clamped to the declared bounds;
+        what rounding these rows moves it by is paid for.
         """
-        inward = self.value.bounds.rounding if isinstance(self.value, StableMedian) else Fraction(0)
         grid = Grid(self.grid)
-        return up(self.reply_noise.reach(beta) * grid.step + max(grid.rounding, inward))
+        rounding = self.value.rounding if isinstance(self.value, OfRows) else grid.rounding
+        return up(self.reply_noise.reach(beta) * grid.step + rounding)
 
     def needed_distance(self, beta: checks.Number) -> int:
         """Return a distance from which a reply comes with probability at least 1 - beta."""
         return self.threshold + self.test_noise.reach(beta)
 
     def _draw(self, data: Any, rng: Rng) -> float | int | None:
+        if isinstance(self.value, OfRows):
+            _require_rows(data)  # or what is no table would be one without a reply, and charged
         steps = min(Fraction(LIMIT), max(Fraction(0), evaluate_finite(self.distance, data, Fraction(0))))
         test = NoisyComparison(self.test_noise, sensitivity=Fraction(1))
         if not rng.perform(test, (math.floor(steps), self.threshold)):
@@ -176,6 +180,18 @@ def read_sorted(data: Sequence[Any], bounds: Bounds) -> list[int]:
     return within
 
 
+def _require_rows(data: Any) -> None:
+    rows = make_plain(data)
+    if type(rows) is np.ndarray:
+        known = rows.ndim == 1 and rows.dtype.kind in "biufO"
+    else:
+        known = type(rows) in (list, tuple, range) or is_column(rows)
+    if not known:
+        raise InvalidParameter(
+            name="data", rule="a list, tuple, array or column of numbers", got=f"type {type_name(data)}"
+        )
+
+
 def _numbers(rows: Any) -> NDArray[np.float64]:
     """Read the rows as floats, each on its own: a row that is no number counts as 0 and spoils no other."""
     if type(rows) is np.ndarray and rows.dtype.kind in "iuf":
@@ -192,10 +208,40 @@ def _number(row: Any) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class StableMedian:
-    """The lower median on the grid; the lower bound where there are no rows."""
+class OfRows(ABC):
+    """A number that rows decide once they are rounded to a grid and clamped.
+
+    Attributes
+    ----------
+    bounds
+        The range of a row.
+    """
 
     bounds: Bounds
+
+    def __post_init__(self) -> None:
+        low, high = self.bounds.ends
+        if max(-low, high) > _FARTHEST:  # the difference of two rows must fit 64 bits
+            raise InvalidParameter(
+                name="grid",
+                rule="such that lower and upper are within 2^61 multiples of it",
+                value=self.bounds.unit,
+                hint="Take a coarser grid, or narrower bounds",
+            )
+
+    @property
+    def rounding(self) -> Fraction:
+        """How far the number, rounded as well, is from that of the rows before: here it is one of them."""
+        return self.bounds.rounding
+
+    @abstractmethod
+    def __call__(self, data: Sequence[Any]) -> Fraction:
+        """Return the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class StableMedian(OfRows):
+    """The lower median on the grid; the lower bound where there are no rows."""
 
     def __call__(self, data: Sequence[Any]) -> Fraction:
         """Return the median."""

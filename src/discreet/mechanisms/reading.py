@@ -70,9 +70,18 @@ WHOLE = Wording(
 
 
 def type_name(value: Any) -> str:
-    """Return the declared type of a column or array, else the class."""
-    plain_dtype = not isinstance(value, np.ndarray) or type(value) is np.ndarray
-    return str(getattr(value, "dtype", type(value).__name__)) if plain_dtype else type(value).__name__
+    """Return the declared type of a column or array, else the class.
+
+    How wide texts are, in which unit times are counted and which categories there are is left out: where
+    nobody declared it, the data decided it.
+    """
+    known = not isinstance(value, np.ndarray) or type(value) is np.ndarray
+    declared = getattr(value, "dtype", None) if known else None
+    if declared is None:
+        return type(value).__name__
+    if isinstance(declared, np.dtype) and declared.kind not in "biufcO":
+        return declared.type.__name__
+    return str(declared.base_type() if hasattr(declared, "base_type") else declared)  # of polars
 
 
 def is_labelled(value: Any) -> bool:

@@ -135,7 +135,10 @@ class SubsampleAggregate(Mechanism[Any, Any]):
         rows = make_plain(numbers.to_numpy()) if is_column(numbers) else numbers
         if type(rows) not in (np.ndarray, list, tuple):
             raise InvalidParameter(
-                name="data", rule="a column, array, list or tuple of rows", got=f"type {type(data).__name__}"
+                name="data",
+                rule="a column, array, list or tuple of rows",
+                got=f"type {type(data).__name__}",
+                hint="Of a data frame, pass frame.to_numpy()",
             )
         assigned = rng.perform(Partition(self.blocks), len(rows))
         results = sum(self._result(block) for block in _split(rows, assigned, self.blocks))

@@ -29,6 +29,7 @@ SUMMED = 1 << 11
 _PI = Fraction(314159265358979323846264338327950288419716939937510582097494, 10**59)
 _PI_STEP = Fraction(1, 10**59)
 _NARROW = 64  # from this variance on the sum of all weights is sqrt(2 pi v) within 2**-1800 of itself
+_FASTEST = Fraction(700)  # beyond, floats have no square of sinh
 _SLACK = 1e-11  # relative: far above the error of the normal distribution's logarithm in floats
 
 
@@ -220,3 +221,8 @@ def _normal_quantile(log_p: float) -> float:
     """Return about the z with log Phi(-z) = log_p: only ever a first guess."""
     most = math.sqrt(-2 * log_p) + 1
     return narrow(lambda z: normal.log_cdf(-z) <= log_p, 0.0, most, steps=40)[0]
+
+
+def laplace_variance(scale: Fraction) -> float:
+    """Return the variance of integer Laplace noise, but for rounding; below 10^-303 a bound on it."""
+    return 0.5 / math.sinh(float(min(1 / scale, _FASTEST)) / 2) ** 2

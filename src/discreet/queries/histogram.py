@@ -149,7 +149,8 @@ class Histogram(Fixed):
 def _read_counts(counts: Any) -> Integers:
     values = np.asarray(counts)
     if values.dtype.kind not in "iu":
-        raise InvalidParameter(name="counts", rule="an array of whole numbers", value=values.dtype)
+        kind = values.dtype.type.__name__  # not its width, which is that of the longest text
+        raise InvalidParameter(name="counts", rule="an array of whole numbers", got=f"type {kind}")
     # The largest times the number of them bounds the sum without computing one that might wrap.
     small = not values.size or int(values.max()) * values.size <= MOST
     if (values.size and int(values.min()) < 0) or not (small or sum(map(int, values.flat)) <= MOST):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,8 @@ from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
 from discreet.mechanisms.reading import WHOLE
 from discreet.noise import DiscreteLaplace
+
+_COUNTS = replace(WHOLE, shape_hint="Build the mechanism with counts=, the public number of predicates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class PopulationCount(Mechanism[Any, Any]):
         return above(self.error(half) + up(Fraction(math.isqrt(square - 1) + 1)))
 
     def _draw(self, data: Any, rng: Rng) -> Any:
-        counts = np.asarray(Grid(None).to_units(data, self.counts, WHOLE), dtype=object)
+        counts = np.asarray(Grid(None).to_units(data, self.counts, _COUNTS), dtype=object)
         # A count of this many rows lies in 0..rows; cutting off another number moves no two further apart.
         inside = np.array(
             [min(max(int(count), 0), self.rows) for count in counts.reshape(-1)], dtype=np.int64

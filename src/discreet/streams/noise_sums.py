@@ -27,6 +27,7 @@ from discreet.core.errors import InternalError
 from discreet.core.rounding import above, down, up
 from discreet.core.search import first_integer
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from discreet.noise.tails import laplace_variance
 
 _LEAST = 1e-300  # a variance below it is rounded up to it, so that its inverse is a number
 _FASTEST = 1e6  # a noise of this rate is 0 but for a probability of e^-1000000
@@ -36,8 +37,7 @@ _SLACK = 1 + 1e-9  # far above what the floats below are off by
 def noise_variance(noise: Noise) -> float:
     """Return the variance of one draw in units: rounded up, and of Gaussians never too small."""
     if isinstance(noise, DiscreteLaplace):
-        rate = _rate(noise)
-        return above(max(_LEAST, 2 * math.exp(-rate) / math.expm1(-rate) ** 2), steps=8)
+        return above(max(_LEAST, laplace_variance(noise.scale)), steps=8)
     if isinstance(noise, DiscreteGaussian):
         return up(noise.variance)  # [CKS20, Corollary 9]
     raise InternalError(f"no variance is known of {noise!r}")

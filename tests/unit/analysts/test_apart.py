@@ -19,7 +19,7 @@ from discreet.analysts.query_book import Caps, QueryBook, book_of
 from discreet.analysts.separate_budgets import SeparateBudgets
 from discreet.analysts.tiny import COIN, HEADS
 from discreet.core.bounds import read_error
-from discreet.core.errors import InvalidParameter, NeighboursMismatch, NoBound
+from discreet.core.errors import BudgetTooSmall, InvalidParameter, NeighboursMismatch, NoBound
 from discreet.core.neighbours import AddRemove, Replace
 from discreet.queries.histogram import Histogram
 from discreet.queries.kinds.marginals import Marginals
@@ -187,6 +187,15 @@ def test_bad_parameters_are_refused():
             SeparateBudgets(**given)
     with pytest.raises(InvalidParameter, match="delta"):
         PublicSynopsis(workload=PAIRS, **PUBLIC | {"delta": 0})
+
+
+def test_a_budget_that_cannot_be_shared_is_refused_by_name():
+    """At delta 1/100 a small rho promises epsilon 0, and floats end somewhere."""
+    given = {"universe": UNIVERSE, "rows": ROWS, "rounds": 5} | PUBLIC
+    with pytest.raises(BudgetTooSmall, match="left for each analyst"):
+        SeparateBudgets(**given | {"epsilon": 0.001, "delta": 0.01})
+    with pytest.raises(InvalidParameter, match="floats hold it"):
+        SeparateBudgets(**given | {"epsilon": 10**30})
 
 
 def test_a_unit_of_several_rows_needs_a_guarantee_about_rows():

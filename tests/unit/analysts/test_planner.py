@@ -49,6 +49,14 @@ def test_modes_are_ranked_and_can_be_made():
     assert by_name(view)["separate budgets"].error == by_name(view)["analyst game"].error == math.inf
 
 
+def test_the_ends_of_the_budget_have_an_outlook():
+    """At epsilon 0.001 and delta 1/100 nothing is left for a part of rho; at 1000 noise all but vanishes."""
+    tiny = outlook(replace(SETTING, epsilon=0.001, delta=0.01), OneQueryToMany())
+    assert "separate budgets" not in by_name(tiny)
+    huge = outlook(replace(SETTING, epsilon=1000), OneQueryToMany())
+    assert huge.best.error < 1
+
+
 def test_each_promise_has_its_own_game():
     assert "query game" in by_name(outlook(SETTING, OneQueryToMany()))
     alone = replace(SETTING, caps=Caps(analysts=1, queries=100))

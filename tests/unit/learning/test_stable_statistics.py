@@ -4,6 +4,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
@@ -102,6 +103,46 @@ def test_odd_rows_count_as_a_number(odd):
         assert report.holds, report
         make().release([odd])
         make().release([])
+
+
+@pytest.mark.parametrize(
+    ("make", "rows", "ends", "truth"),
+    [
+        (trimmed, [2.49] * 510 + [3.49] * 490, (0, 10), (2.49 * 310 + 3.49 * 290) / 600),
+        (quartiles, [2.49] * 500 + [6.51] * 500, (0, 10), 6.51 - 2.49),
+        (quartiles, [0.5] * 500 + [10.9] * 500, (0.5, 10.9), 10.9 - 0.5),
+    ],
+    ids=["trimmed mean", "quartiles", "bounds between grid values"],
+)
+def test_the_error_counts_what_rounding_the_rows_does(make, rows, ends, truth):
+    """With next to no noise: half a unit, all there is for a median, would be missed every time."""
+    lower, upper = ends
+    mechanism = make(lower=lower, upper=upper, epsilon_test=50, epsilon_release=200)
+    for seed in range(5):
+        reply = mechanism.release(rows, rng=unsafe_seeded(seed)).value
+        assert 0.9 < abs(reply - truth) <= mechanism.error(0.05)
+
+
+@pytest.mark.parametrize("make", [trimmed, quartiles])
+@pytest.mark.parametrize(
+    "data", [None, 3, "123", {1: 2}, np.ones((9, 2)), np.array(["a"]), pd.DataFrame({"a": [1, 2]})]
+)
+def test_what_is_no_list_of_rows_is_refused_and_not_left_without_a_reply(make, data):
+    with pytest.raises(InvalidParameter, match="data must be a list"):
+        make().release(data)
+
+
+@pytest.mark.parametrize("make", [trimmed, quartiles])
+def test_the_ends_of_64_bits_are_no_bounds(make):
+    """Differences of rows wrapped around there: one row moved the distance of a trimmed mean by 91."""
+    for lower, upper in ((-(2**63), 2**63 - 1), (-(2**62), 2**62), (0, 10**30)):
+        with pytest.raises(InvalidParameter, match="coarser grid"):
+            make(lower=lower, upper=upper)
+    widest = make(lower=-(2**61), upper=2**61)
+    rows = [-5] * 10 + [0] * 80 + [5] * 10
+    near = [-5] * 11 + [0] * 79 + [5] * 10
+    assert abs(widest.distance(rows) - widest.distance(near)) <= 1
+    assert widest.distance([2**61] * 9) <= 5
 
 
 def test_bad_parameters_are_refused():

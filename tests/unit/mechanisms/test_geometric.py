@@ -88,6 +88,11 @@ def test_the_ratio_of_neighbours_is_e_to_the_epsilon_at_every_outcome():
         assert math.isclose(abs(math.log(ratio)), 1, rel_tol=1e-12)
 
 
+def test_the_variance_of_next_to_no_noise_is_bounded():
+    for epsilon in (709, 1000, 10**300):
+        assert 0 < Geometric(sensitivity=1, epsilon=epsilon).variance < 1e-300
+
+
 def test_sample_variance_tells_the_scale_apart():
     """200,000 draws: the variance is within 4 % (six standard errors, 2e-9); 0.9 and 1.1 are 19 % off."""
     mechanism = Geometric(sensitivity=1, epsilon=0.5, size=200_000)

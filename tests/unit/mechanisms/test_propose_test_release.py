@@ -283,3 +283,11 @@ def test_a_number_of_ones_own_is_rounded_to_the_nearest():
     public = {name: value for name, value in PUBLIC.items() if name not in ("lower", "upper")}
     made = ProposeTestRelease(distance=len, value=len, **(public | {"epsilon_release": 5000}))
     assert made.error(0.05) == 0.5
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-(2**63), 2**63 - 1), (-(2**62), 2**62), (0, 10**30)])
+def test_the_median_has_bounds_whose_difference_fits(lower, upper):
+    with pytest.raises(InvalidParameter, match="within 2\\^61 multiples"):
+        mechanism(lower=lower, upper=upper)
+    widest = mechanism(lower=-(2**61), upper=2**61)
+    assert widest.distance([2**61] * 9) == 4 == widest.distance([-(2**61)] * 9)

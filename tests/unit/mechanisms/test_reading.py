@@ -131,6 +131,26 @@ def test_columns_of_other_types_are_refused_by_their_type(column):
             mechanism.release(column)
 
 
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        [np.array(["a", "b"]), np.array(["a", "a long name"])],
+        [np.array([b"a", b"b"]), np.array([b"a", b"long"])],
+        [np.array(["2020", "2021"], "datetime64"), np.array(["2020-01-01", "2021-01-01"], "datetime64")],
+        [pl.Series(["a", "b"], dtype=pl.Enum(found)) for found in (["a", "b"], ["a", "b", "zoe"])],
+    ],
+    ids=["texts", "bytes", "times", "categories"],
+)
+def test_no_error_tells_what_the_data_made_of_their_type(arrays):
+    """The widest text of all rows is in the name of an array's type, and so is the finest time."""
+    numbers, words = Laplace(sensitivity=1, epsilon=1, size=2, grid=1), set()
+    for array in arrays:
+        with pytest.raises(InvalidParameter, match="of a type of numbers, got type") as refused:
+            numbers.release(array)
+        words.add(str(refused.value))
+    assert len(words) == 1
+
+
 @pytest.mark.parametrize("mechanism", [*THREE, *ONE], ids=repr)
 def test_no_error_tells_how_many_rows_there_are(mechanism):
     """Two wrong lengths, as list, array and column: the same words, and no number but the public size."""

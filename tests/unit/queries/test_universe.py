@@ -182,6 +182,15 @@ def test_bad_counts_are_refused_without_quoting_them(make):
     assert str(2**60) not in str(caught.value)
 
 
+def test_counts_that_are_texts_are_refused_without_their_width():
+    words = set()
+    for text in ("a", "a long name"):
+        with pytest.raises(InvalidParameter, match="array of whole numbers") as caught:
+            Histogram.dense(PEOPLE, np.array([text] * 12))
+        words.add(str(caught.value))
+    assert len(words) == 1
+
+
 def test_large_counts_whose_sum_fits_are_taken():
     counts = np.zeros(12, dtype=np.int64)
     counts[3] = 2**61

@@ -52,6 +52,8 @@ def test_a_count_outside_the_sample_is_cut_off():
     assert mechanism.release(-5, rng=unsafe_seeded(2)).value == 0
     with pytest.raises(DiscreetError):
         mechanism.release(0.5)
+    with pytest.raises(InvalidParameter, match="with counts="):
+        mechanism.release([1, 2])
 
 
 def test_several_counts_share_the_probability_and_add_up_their_shifts():

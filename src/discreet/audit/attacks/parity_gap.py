@@ -38,8 +38,10 @@ def largest_parity_gap(rows: Integers, others: Integers, *, columns: int) -> flo
         raise InvalidParameter(name="columns", rule=f"at most {MOST_COLUMNS}", value=columns)
     for name, given in (("rows", rows), ("others", others)):
         listed = np.asarray(given)
-        if not listed.size or listed.min() < 0 or listed.max() >= 1 << width:
-            raise InvalidParameter(name=name, rule=f"numbers below 2^{width}, at least one", got="others")
+        known = listed.ndim == 1 and listed.dtype.kind in "iu" and listed.size > 0
+        if not known or listed.min() < 0 or listed.max() >= 1 << width:
+            rule = f"a list of whole numbers below 2^{width}, at least one"
+            raise InvalidParameter(name=name, rule=rule, got="others")
     signs = hadamard(1 << width)
     return float(np.abs(signs @ (_shares(rows, width) - _shares(others, width))).max() / 2)
 

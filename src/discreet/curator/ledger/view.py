@@ -67,6 +67,10 @@ class LedgerView:
             raise InvalidParameter(name="name", rule="one line of text", value=name)
         require_storable(name=name)
         self._own = checks.instance(bool, own=own)
+        if people is not None and book is None:
+            raise InvalidParameter(
+                name="people", rule="given with a book, which their data sets share", got="no book"
+            )
         self._book: Book = MemoryBook() if book is None else checks.instance(Book, book=book)
         self._shares = Shares(
             self._book,

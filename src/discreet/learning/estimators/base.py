@@ -29,6 +29,7 @@ from discreet.learning.estimators.private_table import (
     read_private,
     require_rows_of,
 )
+from discreet.mechanisms.reading import type_name
 
 
 class DeclaredEstimator(BaseEstimator):
@@ -98,9 +99,7 @@ class DeclaredEstimator(BaseEstimator):
             listed = read_frame("y", y)
         else:
             listed = _read_series("y", y) if _is_made_by_frames(y) else _read_array("y", y)
-        if listed.ndim != 1 and listed.shape[1:] != (
-            1,
-        ):  # scikit-learn's refusal says how many rows there are
+        if listed.ndim != 1 and listed.shape[1:] != (1,):  # scikit-learn would say how many rows there are
             raise InvalidParameter(
                 name="y", rule="a 1d array of targets", got="another shape", hint="Pass one column"
             )
@@ -283,7 +282,10 @@ def _require_kind(name: str, array: Array) -> Array:
         raise _refuse_complex(name)
     if array.dtype.kind not in "iufbOUST":
         raise InvalidParameter(
-            name=name, rule="numbers, text or objects", got=f"type {array.dtype}", hint="Convert it first"
+            name=name,
+            rule="numbers, text or objects",
+            got=f"type {type_name(array)}",
+            hint="Convert it first",
         )
     return array
 

@@ -21,7 +21,12 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.mechanisms.grid import Bounds
-from discreet.mechanisms.propose_test_release import ProposeTestRelease, read_bounds, read_sorted
+from discreet.mechanisms.propose_test_release import (
+    OfRows,
+    ProposeTestRelease,
+    read_bounds,
+    read_sorted,
+)
 
 _HALF = Fraction(1, 2)
 
@@ -44,11 +49,15 @@ class _Statistic(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TrimmedMean:
+class TrimmedMean(OfRows):
     """The mean without the lowest and highest parts of the rows; the lower bound where there are no rows."""
 
-    bounds: Bounds
     trim: Fraction
+
+    @property
+    def rounding(self) -> Fraction:
+        """What all rows together can be moved by, and half a unit for the mean itself."""
+        return self.bounds.rounding + self.bounds.unit / 2
 
     def __call__(self, data: Sequence[Any]) -> Fraction:
         """Return the mean of the middle."""
@@ -69,10 +78,13 @@ class TrimmedMean:
 
 
 @dataclass(frozen=True, slots=True)
-class InterquartileRange:
+class InterquartileRange(OfRows):
     """From the lower to the upper quartile; 0 where there are no rows."""
 
-    bounds: Bounds
+    @property
+    def rounding(self) -> Fraction:
+        """What two rows can be moved by, away from each other."""
+        return 2 * self.bounds.rounding
 
     def __call__(self, data: Sequence[Any]) -> Fraction:
         """Return the difference of the quartiles."""

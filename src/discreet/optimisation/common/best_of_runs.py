@@ -136,13 +136,14 @@ class BestOfRuns(Mechanism[Data, Run[Value]], Generic[Data, Value]):
 
         One of the runs is within base.error(b), where all runs miss that with probability beta / 2; and no
         score of them, and of the ones after them, is off by more than the noise of as many runs as are
-        made with probability 1 - beta / 4.
+        made with probability 1 - beta / 4. Rounding puts two scores at most one unit nearer to each other.
         """
         half = checks.probability(beta=beta) / 2
         all_miss = half / (self.stop + (1 - self.stop) * half)
         runs = math.ceil(math.log(down(half / 2)) / math.log1p(-down(self.stop))) + 1
         noise = self.meter.error(each_of(runs, half / 2))
-        return above(self.base.error(all_miss) + 2 * noise)
+        rounding = 1 if self.grid is None else 0  # a declared grid's is part of the noise's error
+        return above(self.base.error(all_miss) + 2 * noise + rounding)
 
     def _draw(self, data: Data, rng: Rng) -> Run[Value]:
         runs = [self._run(data, rng) for _ in range(rng.perform(RunCount(self.stop), None))]

@@ -32,6 +32,8 @@ from discreet.optimisation.common.repeated_choices import (
 from discreet.optimisation.public_projects.agents import Agents, read_agents
 
 CALIBRATIONS = ("tight", "thesis")
+FINEST = 10**9
+"""The most units a value may have: what many millions of agents want adds up within 64 bits."""
 
 
 def require_agents(neighbours: Neighbours) -> Neighbours:
@@ -45,8 +47,9 @@ def require_agents(neighbours: Neighbours) -> Neighbours:
 def read_unit(grid: checks.Number) -> Fraction:
     """Check the unit of values: one over a whole number, so that 1 is on the grid."""
     unit = checks.positive(grid=grid)
-    if unit.numerator != 1:
-        raise InvalidParameter(name="grid", rule="one over a whole number", value=grid)
+    if unit.numerator != 1 or unit.denominator > FINEST:
+        rule = f"one over a whole number of at most {FINEST:,}"
+        raise InvalidParameter(name="grid", rule=rule, value=grid)
     return unit
 
 

@@ -21,6 +21,7 @@ from discreet.core.parameters import derived, frozen
 from discreet.core.rounding import up
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.noise.tails import laplace_variance
 from discreet.query_release.base import WorkloadRelease
 
 Joint = Laplace | Gaussian
@@ -96,7 +97,7 @@ def variance(noise: Joint) -> float:
     """Return the variance of one noise, in its own units, rounded up."""
     if isinstance(noise, Gaussian):
         return up(noise.variance)  # discrete noise varies less than its parameter says
-    return 0.5 / math.sinh(float(1 / noise.scale) / 2) ** 2 * _SAFETY
+    return laplace_variance(noise.scale) * _SAFETY
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
+from discreet.mechanisms.reading import type_name
 
 Whole = NDArray[np.int64]
 
@@ -37,7 +38,7 @@ def read_comings(elements: Any, users: int) -> tuple[Whole, Whole]:
             raise InvalidParameter(
                 name="elements",
                 rule="users, as whole numbers, or pairs (user, change)",
-                got=f"an array of {elements.dtype.name}",
+                got=f"an array of {type_name(elements)}",
                 hint="Pass a list, or an array of integers",
             )
         known = elements[(elements >= 0) & (elements < users)].astype(np.int64)

@@ -129,6 +129,12 @@ def test_people_in_two_data_sets_have_one_budget(book):
         opened(book, name="third", people=People(name="residents", epsilon=2, delta=0))
 
 
+def test_people_without_a_book_would_share_with_nobody():
+    for book in ({}, {"book": None}):
+        with pytest.raises(InvalidParameter, match="no book"):
+            Ledger(epsilon=1, delta=0, neighbours=ROWS, people=People(name="all", epsilon=1, delta=0), **book)
+
+
 def test_people_with_another_kind_of_budget_refuse_what_it_cannot_count(book):
     ledger = opened(
         book, delta=Fraction(1, 10**6), people=People(name="residents", epsilon=Fraction(1, 2), delta=0)

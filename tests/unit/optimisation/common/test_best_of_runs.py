@@ -12,6 +12,7 @@ from scipy import stats
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import AddRemove
 from discreet.core.rng import Rng
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import Laplace
 from discreet.optimisation.common.best_of_runs import BestOfRuns, Run
 from discreet.optimisation.k_median.k_median import KMedian
@@ -154,6 +155,17 @@ def test_the_error_is_about_scores_in_the_unit_of_the_base():
     draws = [mechanism.release(people, rng=rng).value.value for _ in range(200)]
     missed = sum(METRIC.cost(people, each.sites) > target + alpha for each in draws)
     assert missed <= 52  # binom(200, 0.1) exceeds it with probability below 1e-9
+
+
+def test_the_error_knows_that_scores_without_a_grid_are_whole():
+    """10.49 and 9.5 are both 10: the second is published as often as its name comes last."""
+    base = Exponential(sensitivity=1, epsilon=0.01, size=2, grid=0.01)
+    scores, changed = (10.49, 9.5), {"base": base, "sensitivity": 1, "epsilon": 200, "stop": 0.05}
+    whole, fine = (best(lambda data, place: data[place], grid=grid, **changed) for grid in (None, 0.01))
+    places = [whole.release(scores, rng=unsafe_seeded(seed)).value.value for seed in range(40)]
+    assert places.count(1) > 20 and whole.error(0.2) >= 0.99
+    places = [fine.release(scores, rng=unsafe_seeded(seed)).value.value for seed in range(40)]
+    assert places.count(0) > 20 and fine.error(0.2) < 0.1
 
 
 def test_a_score_must_be_a_function():

@@ -121,3 +121,18 @@ def test_the_mass_outside_the_list_is_bounded(rate):
             if len(packing.trees) >= 16 or packing.value == 0:
                 break
     assert closest > -3
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_lemma_16_few_cuts_are_near_the_smallest(size):
+    """[Roth10]: at most n^(2 alpha) cuts cost no more than alpha times the smallest; cycles have the most."""
+    closest = 0.0
+    cycle = np.roll(np.eye(size, dtype=np.int64), 1, axis=0)
+    for weights in [cycle + cycle.T, *(weights_of(size, seed, seed % 3) for seed in range(60))]:
+        costs = all_cut_costs(weights)
+        least = int(costs.min())
+        for times in range(1, 2 * size) if least else ():
+            near = int((2 * costs <= times * least).sum())
+            assert near <= size**times
+            closest = max(closest, near / size**times)
+    assert closest > 0.2

@@ -345,3 +345,21 @@ def test_the_law_on_a_secret_sample_is_that_of_its_definition(unit):
     for order, found in law.items():
         chances = [0.75 ** len(s) * 0.25 ** (4 - len(s)) * chance_of(order, s) for s in samples]
         assert float(found) == pytest.approx(sum(chances), rel=1e-12)
+
+
+def test_no_grid_is_so_fine_that_ten_agents_are_too_many():
+    """Values of 10^18 units left 64 bits, and the error came with the tenth agent."""
+    with pytest.raises(InvalidParameter, match="at most 1,000,000,000"):
+        make(grid=Fraction(1, 10**18))
+    finest = make(resources=3, k=1, grid=Fraction(1, 10**9))
+    assert len(finest.release([lambda items: float(bool(items))] * 40, rng=unsafe_seeded(1)).value) == 1
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["array", "sparse"])
+def test_a_table_of_another_width_is_refused_without_its_length(kind):
+    mechanism, words = make(resources=4, k=2), set()
+    for agents in (3, 5003):
+        with pytest.raises(InvalidParameter, match="table of agents by items") as refused:
+            mechanism.release(kind(np.zeros((agents, 5))))
+        words.add(str(refused.value))
+    assert len(words) == 1

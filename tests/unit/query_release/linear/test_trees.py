@@ -341,3 +341,10 @@ def test_products_of_trees_are_estimated_by_least_squares():
 def test_the_budget_for_a_wanted_error_of_boxes():
     planned = RectangleTree.for_error(alpha=200, beta=0.05, workload=BOXES, delta=0, neighbours=PEOPLE)
     assert planned.error(0.05) <= 200
+
+
+@pytest.mark.parametrize("epsilon", [710, 1000, 10**9])
+def test_so_large_a_budget_that_floats_have_no_square_of_it(epsilon):
+    mechanism = make(epsilon=epsilon, delta=0)
+    assert mechanism.error(0.05) < 1
+    assert (mechanism.release(DATA, rng=unsafe_seeded(1)).value.counts.round() == COUNTS).all()
