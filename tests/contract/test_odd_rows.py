@@ -1,7 +1,9 @@
 """A row may hold anything: where data are a list of rows, none raises, and none is asked what it is."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 
 from discreet.catalogue import catalogue
 from discreet.core.errors import InvalidParameter
@@ -62,3 +64,39 @@ def test_an_odd_row_raises_nothing():
             raised += find_raised(card, mechanism, rows)
     assert not raised
     assert len(met) >= 60 and COPIES <= set(met)
+
+
+MADE = {
+    "a wide table": lambda count: np.zeros((count, 5), dtype=np.int64),
+    "a table of tables": lambda count: np.zeros((count, 2, 2)),
+    "texts": lambda count: np.array(["x" * count] * count),
+    "times": lambda count: np.array(["2020" if count < 9 else "2020-01-01"] * count, dtype="datetime64"),
+    "complex numbers": lambda count: np.zeros(count, dtype=np.complex128),
+    "records": lambda count: np.zeros(count, dtype=[("a", np.int64)]),
+    "a frame": lambda count: pd.DataFrame({"a": [0] * count, "b": ["x"] * count}),
+    "categories": lambda count: pd.Series(pd.Categorical([str(place) for place in range(count)])),
+    "a sparse table": lambda count: scipy.sparse.csr_array(np.zeros((count, 7))),
+}
+
+
+def find_words(mechanism, data):
+    """Return what is said of data: nothing where they are taken."""
+    begin = mechanism.release if hasattr(mechanism, "release") else mechanism.open
+    try:
+        begin(data, rng=unsafe_seeded(1))
+    except Exception as refused:
+        return f"{type(refused).__name__}: {refused}"
+    return ""
+
+
+def test_no_refusal_says_how_many_rows_there_are_or_how_wide():
+    told, refused = [], 0
+    for card in catalogue():
+        mechanism, _ = card.example()
+        for name, make in MADE.items():
+            few, many = (find_words(mechanism, make(count)) for count in (3, 41))
+            refused += bool(few)
+            if few != many:
+                told.append((card.name, name, few, many))
+    assert not told
+    assert refused > 500

@@ -24,7 +24,7 @@ from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.mechanisms.grid import LIMIT, Bounds, Grid, evaluate_finite
 from discreet.mechanisms.laplace import laplace_scale, laplace_step
-from discreet.mechanisms.reading import is_column, make_plain, read_entry, type_name
+from discreet.mechanisms.reading import is_column, make_plain, type_name
 from discreet.noise import DiscreteLaplace, NoisyComparison
 
 _MARGIN = Fraction(1, 1 << 99)  # tails are known to 2**-100; comparisons stay on the safe side of that
@@ -175,7 +175,7 @@ def read_bounds(lower: checks.Number, upper: checks.Number, grid: checks.Number)
 
 def read_sorted(data: Sequence[Any], bounds: Bounds) -> list[int]:
     """Return the rows in units, clamped and sorted."""
-    units = Grid(bounds.unit).to_units(_numbers(make_plain(data)), len(data))
+    units = Grid(bounds.unit).to_units(_read_rows(make_plain(data)), len(data))
     within: list[int] = np.sort(bounds.clamp(np.atleast_1d(units))).tolist()
     return within
 
@@ -192,19 +192,13 @@ def _require_rows(data: Any) -> None:
         )
 
 
-def _numbers(rows: Any) -> NDArray[np.float64]:
-    """Read the rows as floats, each on its own: a row that is no number counts as 0 and spoils no other."""
-    if type(rows) is np.ndarray and rows.dtype.kind in "iuf":
-        return rows.astype(np.float64)
-    return np.array([row if type(row) is float else _number(row) for row in rows], dtype=np.float64)
-
-
-def _number(row: Any) -> float:
-    number = read_entry(row)
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+def _read_rows(rows: Any) -> NDArray[Any] | list[Any]:
+    """Return what a grid reads exactly, each row on its own: one that is no number spoils no other."""
+    if type(rows) is np.ndarray and rows.dtype.kind in "biuf":
+        return rows.astype(np.int64) if rows.dtype.kind == "b" else rows
+    listed = list(rows)
+    # Floats alone may share an array: next to them whole numbers beyond 2^53 would be rounded.
+    return np.array(listed, dtype=np.float64) if all(type(row) is float for row in listed) else listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 import itertools
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -291,3 +292,13 @@ def test_the_median_has_bounds_whose_difference_fits(lower, upper):
         mechanism(lower=lower, upper=upper)
     widest = mechanism(lower=-(2**61), upper=2**61)
     assert widest.distance([2**61] * 9) == 4 == widest.distance([-(2**61)] * 9)
+
+
+@pytest.mark.parametrize("kind", [int, Fraction, Decimal, np.int64], ids=lambda kind: kind.__name__)
+def test_rows_beyond_what_floats_hold_are_read_exactly(kind):
+    """2^60 + 100 was 76 less, where the error said one half."""
+    rows, wide = [kind(2**60 + 100)] * 50, mechanism(lower=0, upper=2**61)
+    assert wide.value(rows) == 2**60 + 100 == wide.value(np.array(rows))
+    assert wide.value([*rows, 0.5]) == 2**60 + 100, "nor is one because another row is a float"
+    fine = mechanism(lower=0, upper=1, grid=Fraction(1, 10), bound=Fraction(1, 10))
+    assert fine.value(np.full(9, 0.35, np.float32)) == Fraction(4, 10) == fine.value([np.float32(0.35)] * 9)

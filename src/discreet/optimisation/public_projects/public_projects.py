@@ -113,7 +113,8 @@ class PublicProjects(OfAgents):
     neighbours
         `AddRemove` of an agent.
     grid
-        The unit that values are rounded to; needed where agents are functions. One over a whole number.
+        The unit that values are rounded to; needed where agents are functions. One over a whole number
+        of up to 10^9.
     calibration
         "tight", or "thesis" for the printed exponent, which is 29 times smaller at (1, 1e-6).
 
