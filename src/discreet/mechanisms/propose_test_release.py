@@ -99,7 +99,9 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
                 f"the distance of the median is computed for Replace, not for {neighbours}. "
                 f"Pass neighbours=Replace(...), where the number of rows is public, or use SubsampleAggregate"
             )
-        bounds = read_bounds(lower, upper, grid)
+        bounds = Bounds(
+            unit=checks.positive(grid=grid), lower=checks.exact(lower=lower), upper=checks.exact(upper=upper)
+        )
         units = math.floor(checks.positive(bound=bound) / bounds.unit)
         value, distance = StableMedian(bounds), MedianDistance(bounds, units)
         return cls(bound=bound, distance=distance, value=value, grid=grid, **public)
@@ -157,20 +159,6 @@ class ProposeTestRelease(Mechanism[Any, "float | int | None"]):
         noisy = rng.perform(laplace_step(self.shift, self.epsilon_release), units)
         reply: float | int = grid.from_units(noisy)
         return reply
-
-
-def read_bounds(lower: checks.Number, upper: checks.Number, grid: checks.Number) -> Bounds:
-    """Return declared bounds of which the difference of any two values is a whole 64-bit number of units."""
-    unit = checks.positive(grid=grid)
-    bounds = Bounds(unit, checks.exact(lower=lower), checks.exact(upper=upper))
-    if max(map(abs, bounds.ends)) >= LIMIT:
-        raise InvalidParameter(
-            name="grid",
-            rule="such that both bounds are less than 2**62 of it from 0",
-            value=unit,
-            hint="Pass a coarser grid, or bounds nearer to 0",
-        )
-    return bounds
 
 
 def read_sorted(data: Sequence[Any], bounds: Bounds) -> list[int]:

@@ -21,12 +21,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.mechanisms.grid import Bounds
-from discreet.mechanisms.propose_test_release import (
-    OfRows,
-    ProposeTestRelease,
-    read_bounds,
-    read_sorted,
-)
+from discreet.mechanisms.propose_test_release import OfRows, ProposeTestRelease, read_sorted
 
 _HALF = Fraction(1, 2)
 
@@ -207,7 +202,7 @@ def _read_bounds(
             f"the distance of a statistic of sorted rows is computed for Replace, not for {neighbours}. "
             f"Pass neighbours=Replace(...), where the number of rows is public, or use SubsampleAggregate"
         )
-    return read_bounds(lower, upper, grid)
+    return Bounds(checks.positive(grid=grid), checks.exact(lower=lower), checks.exact(upper=upper))
 
 
 def _propose(
