@@ -66,7 +66,7 @@ def plan(
     Parameters
     ----------
     wanted
-        What `discreet.marginals` returns, a workload, or a pair of data and workload. Or a SELECT, or several.
+        What `discreet.marginals` returns, a workload, or data with a workload. Or a SELECT, or several.
         Or a table with a time column: then counters of its rows so far are compared, see `streams.plan`.
     data
         The table or session that the questions are asked of.
