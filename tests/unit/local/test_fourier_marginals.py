@@ -187,3 +187,10 @@ def test_the_oracle_of_the_local_model_charges_it():
         people.ask(survey, person=0)
         with pytest.raises(BudgetExceeded):
             people.ask(survey, person=0)
+
+
+def test_an_estimate_prints_what_it_is_about():
+    survey = local.FourierMarginals(epsilon=1, universe=FIVE, width=2)
+    assert repr(survey.estimate(survey.encode_many(make_codes(100)))) == (
+        "<shares of combinations of up to 2 of a, b, c, d, e; 100 reports, each " + survey.words + ">"
+    )

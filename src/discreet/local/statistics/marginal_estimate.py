@@ -47,6 +47,13 @@ class MarginalEstimate:
         """How many reports there were."""
         return self.survey.people
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.survey.universe.names)
+        return (
+            f"<shares of combinations of up to {self.survey.width} of {names}; "
+            f"{self.people} reports, each {self.survey.words}>"
+        )
+
     def parity(self, names: Iterable[str]) -> float:
         """Return the share of people who have the second value of an odd number of these attributes."""
         (place,) = self._locate(self._read_axes(names))[-1:]
