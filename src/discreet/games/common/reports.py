@@ -10,7 +10,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Integers
-from discreet.mechanisms.reading import make_plain
+from discreet.mechanisms.reading import is_column, make_plain
 from discreet.optimisation.common.labels import find_places, read_labels
 
 
@@ -20,7 +20,7 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
     Parameters
     ----------
     data
-        One name a player, in a list or an array.
+        One name a player, in a list, an array or a column of a frame.
     names
         The public names, in their order.
     rule
@@ -29,6 +29,8 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
     reports = make_plain(data)
     if isinstance(reports, np.ndarray) and reports.ndim == 1:
         reports = reports.tolist()
+    elif is_column(reports) and hasattr(reports, "to_list"):
+        reports = reports.to_list()
     if not isinstance(reports, list | tuple):
         raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}")
     known = {name: place for place, name in enumerate(names)}
