@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Range:
     >>> Range(0, 100, bins=4).encode(np.array([-5, 30, 99.5, np.nan]))
     array([0, 1, 3, 4])
     """
+
+    way_out: ClassVar[str] = "Pass Range(lower, upper)"
 
     lower: Exact = public(checks.exact)
     upper: Exact = public(checks.exact)
