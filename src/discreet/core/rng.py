@@ -40,7 +40,7 @@ class Primitive(ABC, Generic[In, Out]):
         super().__init_subclass__(**options)
         # A data class takes what it inherits under the name of a field for the field's default.
         if "sensitivity" in inspect.get_annotations(cls) and "sensitivity" not in vars(cls):
-            cls.sensitivity = field()  # type: ignore[assignment]
+            type.__setattr__(cls, "sensitivity", field())
 
     @abstractmethod
     def sample(self, value: In, rng: Rng) -> Out:
