@@ -20,6 +20,9 @@ Run = Callable[[Any, Rng], Hashable]
 NO_STEP = "no random step: the output is a function of the data"
 """What reports say of a mechanism that draws nothing."""
 
+_SAID = 200
+"""How much of what an error says is repeated."""
+
 _ONE_PAIR = "This audit takes one pair: loop over pairs"
 _PLAIN = frozenset({int, bool, str, type(None)})
 
@@ -81,15 +84,16 @@ def read_pair(pair: Any) -> tuple[Any, Any]:
 
 def require_answers(outcomes: Iterable[Hashable], *, name: str = "pair") -> None:
     """Raise where a mechanism never answers: that would pass every audit."""
-    kinds = set()
+    kinds: dict[str, str] = {}
     for outcome in outcomes:
         if not isinstance(outcome, Raised):
             return
-        kinds.add(outcome.kind)
+        kinds.setdefault(outcome.kind, outcome.message)
+    said = " and ".join(f"{kind} from every run ({words[:_SAID]})" for kind, words in sorted(kinds.items()))
     raise InvalidParameter(
         name=name,
         rule="made of data sets the mechanism answers on",
-        got=f"{' and '.join(sorted(kinds))} from every run",
+        got=said,
         hint=_ONE_PAIR if name == "pair" else "",
     )
 

@@ -51,6 +51,8 @@ def _withhold_passwords(arguments: Sequence[str]) -> Iterator[None]:
         yield
     except click.ClickException as error:
         failed, said = error, error.format_message()
+        if said.startswith("Usage: "):  # nothing was given, and click says in full what can be
+            raise
     else:
         return
     if said.startswith(_EXTRA):  # any of them may belong to a connection string without quotes

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core.errors import StrangeReply
 from discreet.curator.amounts import Amounts
-from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.history import AskedQuestions, Quote
 from discreet.curator.kept import written_reply
 from discreet.curator.kept.written_values import read_value
 from discreet.curator.reply import Reply
@@ -69,11 +69,11 @@ def read_quote(said: Mapping[str, Any]) -> Quote:
     return written_reply.read_quote(said)
 
 
-def read_history(said: Mapping[str, Any]) -> tuple[AskedQuestion, ...]:
+def read_history(said: Mapping[str, Any]) -> AskedQuestions:
     """Return what an analyst asked."""
     for one in _list(said["questions"]):
         read_amounts(one["cost"])
-    return tuple(map(written_reply.read_asked, said["questions"]))
+    return AskedQuestions(map(written_reply.read_asked, said["questions"]))
 
 
 def read_counts(said: Mapping[str, Any]) -> OnlineAnswers:

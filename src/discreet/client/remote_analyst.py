@@ -33,7 +33,7 @@ from discreet.client.writing import check_called, write_clause, write_offer, wri
 from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter, NotFree
 from discreet.curator.amounts import Amounts
-from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.history import AskedQuestions, Quote
 from discreet.curator.kept.keys import require_key
 from discreet.curator.kept.written_reply import read_receipt
 from discreet.curator.ledger.books.receipts import Receipt
@@ -88,7 +88,7 @@ class RemoteAnalyst:
         return read_as("budget", lambda said: read_amounts(said["left"]), self._get("budget"))
 
     @property
-    def history(self) -> tuple[AskedQuestion, ...]:
+    def history(self) -> AskedQuestions:
         """The latest of what you asked that was answered or charged, in order, with what it cost."""
         return read_as("history", read_history, self._get("history"))
 

@@ -169,7 +169,10 @@ def instance(kind: type[Any], **named: object) -> Any:
         value, str | bytes | int | float | Fraction | Decimal | enum.Enum | type
     )
     shown = {"value": value} if plain else {"got": f"a {type(value).__name__}"}
-    raise InvalidParameter(name=name, rule=rule, hint=vars(kind).get("way_out", ""), **shown)
+    hint = vars(kind).get("way_out", "")
+    if isinstance(value, type) and issubclass(value, kind):
+        hint = f"Make one: {value.__name__}(...)"
+    raise InvalidParameter(name=name, rule=rule, hint=hint, **shown)
 
 
 def function(of: str, **named: object) -> Any:
@@ -181,13 +184,17 @@ def function(of: str, **named: object) -> Any:
 
 
 def exactly(kind: type[T], **named: object) -> T:
-    """Return a value that must be of a class itself: one that is derived from it could do anything else."""
+    """Return a value that must be of a class itself: one that is derived from it could do anything else.
+
+    The class may say the `way_out`.
+    """
     ((name, value),) = named.items()
     if type(value) is kind:
         return value
     got = type(value).__name__
     said = f"a {got}" if got != kind.__name__ else f"another class's {got}"
-    raise InvalidParameter(name=name, rule=f"a {kind.__name__} itself", got=said)
+    hint = vars(kind).get("way_out", "")
+    raise InvalidParameter(name=name, rule=f"a {kind.__name__} itself", got=said, hint=hint)
 
 
 def _whole(value: int | np.integer[Any]) -> int:

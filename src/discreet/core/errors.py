@@ -45,10 +45,13 @@ class DiscreetError(Exception):
 class InvalidParameter(DiscreetError, ValueError):
     """A parameter breaks its rule. Carries the name, the rule and the value.
 
-    Where the value is private or long, `got` says in words what was given instead.
+    Where the value is private or long, `got` says in words what was given instead. Arrays, series and frames
+    are data, whatever place they were put in by mistake: only their type is said, nothing of them is kept.
     """
 
     def __init__(self, *, name: str, rule: str, value: object = None, got: str = "", hint: str = "") -> None:
+        if hasattr(type(value), "__array__") and getattr(value, "shape", None) != ():
+            got, value = got or f"{name} of type {type(value).__name__}", None
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
         ending = f". {hint}" if hint else ""
         super().__init__(f"{name} must be {rule}, got {got or f'{name}={_shorten(value)}'}{ending}")

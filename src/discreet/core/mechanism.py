@@ -279,6 +279,8 @@ class Release(Generic[Value]):
 
 def _write_plain(value: object) -> str:
     """Print a parameter the way a person would write it."""
+    if type(value) is tuple:
+        return f"({', '.join(map(_write_plain, value))}{',' * (len(value) == 1)})"
     return f"{float(value):.12g}" if isinstance(value, Fraction) else repr(value)
 
 

@@ -13,9 +13,11 @@ shipped code itself:
 
 from __future__ import annotations
 
+import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
@@ -33,6 +35,12 @@ class Primitive(ABC, Generic[In, Out]):
 
     Implementations are frozen values that hold public parameters only.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # A data class takes what it inherits under the name of a field for the field's default.
+        if "sensitivity" in inspect.get_annotations(cls) and "sensitivity" not in vars(cls):
+            type.__setattr__(cls, "sensitivity", field())
 
     @abstractmethod
     def sample(self, value: In, rng: Rng) -> Out:

@@ -18,7 +18,7 @@ from discreet.core import checks
 from discreet.core.errors import DiscreetError, InvalidParameter
 from discreet.curator.amounts import Amounts
 from discreet.curator.desks import Desk, DoorService
-from discreet.curator.history import AskedQuestion, Quote
+from discreet.curator.history import AskedQuestions, Quote
 from discreet.curator.reply import Reply
 from discreet.curator.standing.standing_answer import StandingAnswer
 from discreet.queries.query import LinearQuery
@@ -277,7 +277,7 @@ class Analyst:
         return service.standing.find_all(desk)
 
     @property
-    def history(self) -> tuple[AskedQuestion, ...]:
+    def history(self) -> AskedQuestions:
         """The latest of what this analyst asked that was answered or charged, in order, with what it cost."""
         return _behind(self)[1].history.list_questions()
 

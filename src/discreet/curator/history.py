@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.core import checks
 from discreet.core.guarantee import Guarantee
+from discreet.core.shown import ROWS, data_frame, html_table, text_table, value_text
 from discreet.curator.amounts import Amounts
 from discreet.curator.limits import HISTORY, TEXT
 from discreet.data.pricing.question_plan import ColumnError
@@ -115,6 +116,42 @@ class AskedQuestion:
         return f"AskedQuestion(number={self.number}, what={what!r}, {rest})"
 
 
+class AskedQuestions(tuple[AskedQuestion, ...]):
+    """The questions of one analyst, in order: a frame by `to_pandas`, a table of the latest where printed."""
+
+    __slots__ = ()
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame, one row a question, with what was charged as numbers."""
+        names = list(dict.fromkeys(name for one in self for name in one.cost))
+        columns: dict[str, list[Any]] = {
+            name: [getattr(one, name) for one in self] for name in ("number", "kind", "repeated", "what")
+        }
+        for name in names:
+            columns[name] = [float(one.cost[name]) if name in one.cost else None for one in self]
+        return data_frame(columns)
+
+    @property
+    def _cells(self) -> list[list[str]]:
+        cells = [["number", "kind", "what", "charged"]]
+        for one in self[-ROWS:]:
+            what = value_text(one.what)
+            what = what if len(what) <= _SHOWN else what[: _SHOWN - 1] + "…"
+            again = ", repeated" if one.repeated else ""
+            cells.append([str(one.number), one.kind + again, what, one.cost.paid])
+        return cells
+
+    @property
+    def _notes(self) -> list[str]:
+        return [f"{len(self) - ROWS} earlier questions are not printed"] if len(self) > ROWS else []
+
+    def __repr__(self) -> str:
+        return text_table(self._cells, self._notes)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._cells, self._notes)
+
+
 class History:
     """What one analyst asked, the latest questions of it.
 
@@ -143,11 +180,11 @@ class History:
         """How many were asked, those that fell out included."""
         return self._asked[-1][0] + 1 if self._asked else 0
 
-    def list_questions(self) -> tuple[AskedQuestion, ...]:
+    def list_questions(self) -> AskedQuestions:
         """List the questions that are kept, as copies: whoever reads them may write in them."""
         with self._lock:
             noted = tuple(self._asked)
-        return tuple(
+        return AskedQuestions(
             AskedQuestion(
                 number,
                 what if isinstance(what, str) else _shorten(what.text),

@@ -81,6 +81,8 @@ class Reply:
     receipt
         What proves later that the charge was made; None where nothing was charged, where the budget dies with
         the process, and under a promise between analysts: the place of a row tells how many others asked.
+    caps
+        How much of one unit counts, in words: numbers and intervals are about that, not about all rows.
     sent
         Of a reply that came from another process: what it says of the numbers that stayed there.
     """
@@ -95,12 +97,14 @@ class Reply:
     shown: PresentedTable | None = None
     proved: ReleasedNumbers | None = None
     receipt: Receipt | None = None
+    caps: tuple[str, ...] = ()
     sent: SentReply | None = None
 
     @classmethod
     def of(cls, answer: Answer, cost: Mapping[str, Fraction]) -> Self:
         """Make the reply of a question that was answered by itself."""
-        return replace(cls.of_table(answer.shown, "priced"), cost=Amounts(cost), answer=answer)
+        made = cls.of_table(answer.shown, "priced")
+        return replace(made, cost=Amounts(cost), answer=answer, caps=answer.plan.caps)
 
     @classmethod
     def of_table(cls, shown: PresentedTable, kind: Kind, *, proved: ReleasedNumbers | None = None) -> Self:
@@ -128,7 +132,7 @@ class Reply:
         answer = None if self.answer is None else self.answer.present(question)
         shown = self.shown.present(question) if answer is None else answer.shown
         made = self.of_table(shown, self.kind, proved=self.proved)
-        return replace(made, repeated=True, answer=answer)
+        return replace(made, repeated=True, answer=answer, caps=self.caps)
 
     def copy(self) -> Self:
         """Return a copy of its own, marked as repeated: who has this one may write in it."""
@@ -267,7 +271,8 @@ class Reply:
         sure = "[ ] holds all true values of a column at once with probability 95 %"
         if self.is_proved:
             sure = "[ ] holds 95 of 100 true values, each by itself (calibrated; together=True: all, proved)"
-        return [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
+        notes = [*more_rows(len(self)), f"{sure}; {_WORDS[self.kind]}; {words}"]
+        return notes + ([f"true values are of what counts: {'; '.join(self.caps)}"] if self.caps else [])
 
     def __repr__(self) -> str:
         return text_table(self._cells, self._notes)

@@ -40,8 +40,9 @@ from discreet.curator.ticks import FairLock, Ticks
 from discreet.data.linear import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
-from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.pricing.question_plan import QuestionPlan, cap_rows
 from discreet.data.pricing.usefulness import RowsKnown, require_useful
+from discreet.data.schema.schema import Row
 from discreet.data.table import Table
 from discreet.queries.query import LinearQuery
 from discreet.queries.universe import Universe
@@ -284,7 +285,9 @@ class Service:
         return self.hypothesis.counts(asked.plan, asked.tables)
 
     def _look(self, asked: DoorRequest, counts: Counts) -> Reply:
-        return self._open_hypothesis().answer(asked.plan, counts)
+        schema = self._table.schema
+        caps = () if isinstance(schema.unit, Row) else (cap_rows(schema, self._table.rows_per_unit),)
+        return replace(self._open_hypothesis().answer(asked.plan, counts), caps=caps)
 
     def _expect(self, asked: DoorRequest) -> RowsKnown | None:
         """Return how many rows there are, where the hypothesis says so: it is released already."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
+from discreet.core.errors import InvalidParameter, plain
 from discreet.core.fixed import Array, Floats, Integers
 from discreet.core.parameters import Exact, Public, checked, public
 from discreet.mechanisms.reading import read_names
@@ -40,9 +40,15 @@ class Range:
     array([0, 1, 3, 4])
     """
 
+    way_out: ClassVar[str] = "Pass Range(lower, upper)"
+
     lower: Exact = public(checks.exact)
     upper: Exact = public(checks.exact)
     bins: int = public(checks.integer, 1, default=BINS)
+
+    def __repr__(self) -> str:
+        bins = "" if self.bins == BINS else f", bins={self.bins}"
+        return f"Range({plain(self.lower)}, {plain(self.upper)}{bins})"
 
     def _complete(self) -> None:
         if not self.lower < self.upper:
@@ -162,6 +168,11 @@ class HasColumns(Protocol):
         """The declared columns, each with its name."""
 
 
+def is_schema(columns: Any) -> TypeGuard[HasColumns]:
+    """Tell a declared schema from a frame, which has columns too, and declares nothing."""
+    return isinstance(columns, HasColumns) and not hasattr(type(columns), "__array__")
+
+
 def _read_declared(column: Any) -> Declared | None:
     """Return a column of a schema as a range or as choices; None where its values are not declared."""
     if hasattr(column, "grid"):
@@ -182,7 +193,7 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
     """
     if type(columns) in _KINDS:
         return (columns,) * len(names)
-    if isinstance(columns, HasColumns):
+    if is_schema(columns):
         columns = {each.name: _read_declared(each) for each in columns.columns}
     if isinstance(columns, Mapping):
         missing = [name for name in names if name not in columns]
@@ -199,7 +210,9 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
         raise InvalidParameter(
             name="columns",
             rule=f"{len(names)} declarations, one a column",
-            got=f"a {type(columns).__name__} of something else",
+            got=f"{len(listed)}"
+            if len(listed) != len(names) and listed
+            else f"a {type(columns).__name__} of others",
             hint="Pass Range(lower, upper) or Choices(values) for each; bounds are never read from data",
         )
     return tuple(listed)
@@ -207,7 +220,7 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
 
 def count_columns(columns: Any) -> int | None:
     """Return how many columns were declared; None where one declaration holds for all, or nothing is one."""
-    if isinstance(columns, HasColumns):
+    if is_schema(columns):
         return len(list(columns.columns))
     return len(columns) if isinstance(columns, list | tuple | Mapping) else None
 

@@ -50,7 +50,8 @@ class AddNoise(Primitive["int | Integers", "int | Integers"]):
         """Yield sums inside the noise's window; an array's outcomes are tuples of all coordinates."""
         window = _masses(self.noise)
         if not isinstance(value, np.ndarray):
-            yield from ((value + z, p) for z, p in window)
+            whole = _whole(value)  # as `sample` reads it: a law is of what is drawn, and of nothing else
+            yield from ((whole + z, p) for z, p in window)
             return
         cells = [int(v) for v in _clamp(value).ravel()]
         for draw in itertools.product(window, repeat=len(cells)):
@@ -80,7 +81,7 @@ class NoisyComparison(Primitive["tuple[int, int]", bool]):
 
     def law(self, value: tuple[int, int]) -> Iterator[tuple[bool, Fraction]]:
         """Yield both outcomes, from the noise's exact tail."""
-        p = self.noise.tail(int(value[1]) - int(value[0]))
+        p = self.noise.tail(_whole(value[1]) - _whole(value[0]))
         yield from ((True, p), (False, 1 - p))
 
     def distance(self, value: tuple[int, int], other: tuple[int, int]) -> Fraction:

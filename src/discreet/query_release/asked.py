@@ -98,7 +98,10 @@ def read_countable(data: object) -> Countable:
     if isinstance(data, Countable):
         return data
     raise InvalidParameter(
-        name="data", rule="a Table, a Histogram or a Universe", got=f"a {type(data).__name__}"
+        name="data",
+        rule="a Table, a Histogram or a Universe",
+        got=f"a {type(data).__name__}",
+        hint="Of a session pass its universe()" if hasattr(type(data), "universe") else "",
     )
 
 

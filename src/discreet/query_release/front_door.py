@@ -66,7 +66,7 @@ def plan(
     Parameters
     ----------
     wanted
-        What `discreet.marginals` returns, a workload, or a pair of data and workload. Or a list of SELECTs.
+        What `discreet.marginals` returns, a workload, or data with a workload. Or a SELECT, or several.
         Or a table with a time column: then counters of its rows so far are compared, see `streams.plan`.
     data
         The table or session that the questions are asked of.
@@ -95,6 +95,7 @@ def plan(
     for_all = _keep_given(epsilon=epsilon, delta=delta)
     for_release = _keep_given(rows=rows, neighbours=neighbours, public=public, by=by, score=score)
     for_questions = _keep_given(within=within, of=of, beta=beta)
+    wanted = [wanted] if isinstance(wanted, str) else wanted
     if isinstance(wanted, list | tuple) and wanted and all(isinstance(one, str) for one in wanted):
         _refuse_given(for_release, "questions by SQL")
         if within is None:

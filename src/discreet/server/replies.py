@@ -114,6 +114,7 @@ class ReplyBody(_Body):
     kind: str
     cost: Exact
     repeated: bool
+    caps: list[str] = Field(description="How much of one unit counts: the numbers are about that.")
     receipt: ReceiptBody | None
 
 

@@ -8,7 +8,7 @@ events of one user then leaves everybody else's as they are.
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Which(enum.Enum):
 @checked
 class UserCap:
     """At most `most` events of each user count; which ones, `which` says. Others count as nothing."""
+
+    way_out: ClassVar[str] = "Pass UserCap(10), where the first ten events of each user count"
 
     most: int = public(checks.integer, 1)
     which: Which = public(checks.instance, Which, default=Which.FIRST)

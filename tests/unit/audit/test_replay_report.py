@@ -176,3 +176,9 @@ def test_frozen_answers_are_not_shared(seed):
         return noisy
 
     assert replay_run(run, (1, 2), rng=unsafe_seeded(seed)).holds
+
+
+def test_what_the_mechanism_says_to_every_run_is_repeated():
+    plain = Laplace(sensitivity=1, epsilon=1, neighbours=AddRemove("row"))
+    with pytest.raises(InvalidParameter, match=r"from every run \(data must be .* Pass grid="):
+        audit.precision_attack(plain, (0.0, 1.0), samples=20, delta=0)

@@ -16,6 +16,12 @@ def run(*arguments):
     return CliRunner().invoke(commands, arguments)
 
 
+def test_nothing_at_all_is_answered_by_the_help():
+    for group in ((), ("analysts",), ("registry",)):
+        said = run(*group).output
+        assert said.startswith("Usage: ") and "Commands:" in said and "Error" not in said
+
+
 def test_the_catalogue_lists_every_card():
     listed = json.loads(run("catalogue", "--json").output)
     assert [row["name"] for row in listed] == [card.name for card in catalogue()]

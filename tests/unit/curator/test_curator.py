@@ -22,7 +22,8 @@ from discreet.core.errors import (
 )
 from discreet.curator import limits, offers
 from discreet.curator.amounts import Amounts
-from discreet.curator.history import AskedQuestion
+from discreet.curator.history import AskedQuestion, AskedQuestions
+from discreet.curator.kept.written_reply import read_reply, write_reply
 from discreet.curator.reply import Reply
 from discreet.data import Integer, Row, Table
 from discreet.queries.kinds.marginals import Marginals
@@ -172,6 +173,43 @@ def test_the_conversation_and_the_ledger_add_up_to_the_promise(shared):
     assert shared.ledger.guarantee.implies(epsilon=0.5, delta=0.25e-6)
     assert shared.guarantee.implies(epsilon=2, delta=1e-6)
     assert not shared.guarantee.implies(epsilon=1.99, delta=1e-6)
+
+
+def test_every_reply_says_how_much_of_one_unit_counts():
+    caps = ("at most 2 rows of one who in people count",)
+    with curator(BY_USER) as one:
+        acme = one.analyst("acme")
+        for question in (BY_REGION, MEAN, BY_REGION.replace("AS n", "AS m")):
+            for reply in (acme.sql(question, insist=True), acme.sql(question, insist=True)):
+                assert reply.caps == caps and read_reply(write_reply(reply)).caps == caps
+                assert repr(reply).endswith(f"true values are of what counts: {caps[0]}")
+                assert caps[0] in reply._repr_html_()
+
+
+def test_a_history_is_a_table_and_a_frame():
+    with curator() as one:
+        acme = one.analyst("acme")
+        assert repr(acme.history) == "number  kind  what  charged" and len(acme.history.to_pandas()) == 0
+        for question in (BY_REGION, MEAN, MEAN):
+            acme.sql(question)
+        told = acme.history
+        assert told == tuple(told) and [each.kind for each in told] == ["free", "priced", "priced"]
+        lines = repr(told).splitlines()
+        assert len(lines) == 4 and lines[1].startswith("0") and lines[1].endswith("nothing")
+        assert (
+            "priced, repeated" in lines[3]
+            and "epsilon" in lines[2]
+            and "<td>priced</td>" in told._repr_html_()
+        )
+        frame = told.to_pandas()
+        assert list(frame["number"]) == [0, 1, 2] and frame["epsilon"].notna().sum() == 1
+        few = repr(AskedQuestions(told * 10)).splitlines()
+        assert few[-1] == "10 earlier questions are not printed" and len(few) == 22
+
+
+def test_where_a_unit_is_a_row_nothing_is_said_of_what_counts(shared):
+    reply = shared.analyst("acme").sql(BY_REGION)
+    assert reply.caps == () and "what counts" not in repr(reply)
 
 
 @pytest.mark.parametrize(("schema", "rows"), [(BY_USER, 2), (REPLACED, 1)])

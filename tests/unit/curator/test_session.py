@@ -89,6 +89,21 @@ def test_every_way_in_spends_from_one_budget():
             one.sql(ALL, epsilon=0.1)
 
 
+def test_what_is_asked_of_the_table_is_asked_of_its_session():
+    with Table(people(200), schema=BY_ROW) as table, Table(people(100), schema=BY_ROW) as other:
+        wanted, elsewhere = (dp.marginals(one, order=1, columns=["region"]) for one in (table, other))
+        with Session(table, epsilon=1, delta=0) as session:
+            given = {"epsilon": Fraction(1, 2), "delta": 0, "rows": 200}
+            assert session.plan(wanted, **given).of("independent").mechanism is not None
+            with pytest.raises(InvalidParameter, match="about the data of this session"):
+                session.release(elsewhere, **given)
+            assert session.left == 1
+            assert session.release(wanted, **given).marginal("region").shape == (4,)
+            assert session.left == Fraction(1, 2)
+            with pytest.raises(InvalidParameter, match="Of a session pass its universe"):
+                dp.marginals(session, order=1)
+
+
 def test_the_same_question_at_the_same_price_costs_nothing_again():
     with opened() as one:
         first = one.sql(ALL, epsilon=0.25)

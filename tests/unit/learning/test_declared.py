@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import numpy as np
+import pandas
 import pytest
 
 import discreet as dp
@@ -108,3 +109,17 @@ def test_what_is_not_declared_is_refused():
 def test_a_table_is_coded_column_by_column():
     table = np.array([[1, "x"], [99, "z"]], dtype=object)
     assert encode((Range(0, 10, bins=10), Choices(("x",))), table).tolist() == [[1, 0], [9, 1]]
+
+
+def test_declarations_print_as_they_are_written():
+    assert repr(Range(18, 90)) == "Range(18, 90)"
+    assert repr(Range(0, 0.1, bins=4)) == "Range(0, 0.1, bins=4)"
+
+
+def test_a_frame_declares_nothing():
+    frame = pandas.DataFrame({"age": [31], "town": ["a"]})
+    for columns in (frame, frame.to_numpy()):
+        with pytest.raises(InvalidParameter, match="columns must be 2 declarations, one a column, got a"):
+            read_columns(columns, ["age", "town"])
+    with pytest.raises(InvalidParameter, match="columns must be 2 declarations, one a column, got 1"):
+        read_columns([Range(0, 1)], ["age", "town"])

@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet import audit
 from discreet.core.errors import InvalidParameter, NoBound
-from discreet.learning import Link, NoisyNewton
+from discreet.learning import Choices, Link, LogisticClassifier, NoisyNewton, Range
 from discreet.learning.linear_models.linear_scores import Slope
 from discreet.learning.linear_models.links import PARTS, REACH, make_tables
 from discreet.testing import unsafe_seeded
@@ -151,6 +151,33 @@ def test_the_covariance_adds_noise_to_sampling():
     assert np.allclose(leaks, 0)
     moved, _ = Slope(gradient, curvature, 0.0, 2.0).covariance(np.array([0.5, 0.0]), ridge=0.0, spread=0.0)
     assert np.allclose(np.diag(moved), [(2 * 0.5) ** 2 / 100**2, (2 * 0.5) ** 2 / 400**2])
+
+
+def test_weights_that_noise_hides_may_wander():
+    """Nobody is in the third column: however far its weight moves, the errors of the others are told."""
+    curvature = np.diag([1000.0, 400.0, 3.0])
+    slope = Slope(np.zeros(3), curvature, pull_noise=1.0, bend_noise=5.0)  # 17 would show by noise alone
+    hidden, told = np.array([0.01, 0.01, 2.0]), np.array([0.01, 0.5, 0.0])
+    assert slope.settles(hidden, ridge=0.0, length=3)
+    assert not slope.settles(told, ridge=0.0, length=3)
+    _, leaks = slope.covariance(hidden, ridge=0.0, spread=1.0)
+    assert leaks[2, 2] > 0.05 > np.abs(leaks[:2]).max()
+
+
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_the_plainest_regression_has_standard_errors(epsilon):
+    """Ages and sexes of 20,000 people, none of them missing: both weights have errors at such budgets."""
+    generator = np.random.default_rng(2)  # noqa: TID251
+    finite = []
+    for seed in range(8):
+        age, sex = generator.integers(18, 90, 20_000), generator.choice(["f", "m"], 20_000)
+        ill = (age - 54) / 36 + (sex == "m") + generator.logistic(size=20_000) > 0
+        columns = [Range(18, 90), Choices(("f", "m"))]
+        model = LogisticClassifier(epsilon=epsilon, delta=1e-9, columns=columns, classes=(False, True))
+        model.fit(np.array([age, sex], dtype=object).T, ill, rng=unsafe_seeded(seed))
+        finite.append(np.isfinite(model.standard_errors_[:2]).all())
+        assert np.isinf(model.standard_errors_[2])  # of those whose sex is missing
+    assert all(finite)
 
 
 def test_what_noise_hides_has_no_standard_error():

@@ -1,6 +1,7 @@
 """Which learner a plan takes, from public numbers."""
 
 import numpy as np
+import pandas
 import pytest
 
 from discreet import testing
@@ -141,3 +142,16 @@ def test_bad_parameters_are_refused():
     for changed in ({"rows": 0}, {"columns": None}, {"columns": Range(0, 1)}, {"epsilon": -1}, {"delta": 0}):
         with pytest.raises(InvalidParameter):
             plan(**{"columns": COLUMNS, "rows": 100, **BUDGET, **changed})
+
+
+def test_the_plan_marks_what_it_takes():
+    outlook = plan([Range(0, 1)] * 3, 20_000, epsilon=1, delta=1e-9)
+    marked = [line.split()[0] for line in str(outlook).splitlines() if line.endswith("<- recommended")]
+    assert marked == [type(outlook.best).__name__]
+
+
+def test_a_frame_is_no_declaration():
+    with pytest.raises(
+        InvalidParameter, match="columns must be 1 declarations, one a column, got a DataFrame"
+    ):
+        plan(pandas.DataFrame({"age": [31]}), 100, epsilon=1, delta=1e-9)

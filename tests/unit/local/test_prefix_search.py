@@ -131,6 +131,7 @@ def test_common_values_are_found_and_no_others():
     again = survey.estimate(batch.to_bytes(), share=0.06)
     assert again.values == found.values and np.array_equal(again.counts, found.counts)
     assert found.shares[0] == pytest.approx(0.5, abs=0.02) and "40000 reports" in repr(found)
+    assert repr(found).startswith(f"{{7: {found.counts[0]:.6g} ({found.standard_errors[0]:.3g}), ")
     assert len(survey.estimate(batch, share=0.9)) == 0
 
 

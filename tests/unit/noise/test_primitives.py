@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
-from discreet.core.rng import Rng
+from discreet.core.rng import Rng, SystemRng
 from discreet.noise import (
     AddNoise,
     DiscreteGaussian,
@@ -217,3 +218,24 @@ def test_windows_and_values() -> None:
     assert copy.deepcopy(law) == law
     assert hash(copy.copy(law)) == hash(law)
     assert repr(law) == "DiscreteGaussian(variance=Fraction(9, 4))"
+
+
+def test_a_step_says_its_sensitivity_or_is_refused() -> None:
+    with pytest.raises(TypeError, match="sensitivity"):
+        AddNoise(DiscreteLaplace(Fraction(1)))  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="sensitivity"):
+        NoisyComparison(DiscreteLaplace(Fraction(1)))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("step", "value"),
+    [
+        (AddNoise(DiscreteLaplace(Fraction(1)), sensitivity=Fraction(1)), 2.0),
+        (NoisyComparison(DiscreteLaplace(Fraction(1)), sensitivity=Fraction(1)), (2.5, 1)),
+    ],
+)
+def test_the_law_of_a_step_refuses_what_its_sampler_refuses(step: Any, value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="integer"):
+        step.sample(value, SystemRng())
+    with pytest.raises(InvalidParameter, match="integer"):
+        list(step.law(value))

@@ -40,6 +40,9 @@ def test_a_table_becomes_a_synopsis_and_synthetic_rows():
     assert 0 < rows.departure < 0.02 and "of the rows off the released answer" in repr(rows)
     assert found.value.synthetic(50).departure is None
     assert found.answers().shape == (33,) and found.marginal("region").shape == (3,)
+    assert np.array_equal(found.marginal("age", "region"), found.marginal(["age", "region"]))
+    with pytest.raises(InvalidParameter, match="names must be a list"):
+        found.marginal(3)
     assert np.abs(found.marginal("region") - [266, 134, 0]).max() < 40
     assert found.standard_errors(runs=2, rng=unsafe_seeded(2)).shape == (33,)
     assert found.plan.best.name in repr(found) and "UNSAFE" in repr(found)
@@ -212,3 +215,18 @@ def test_a_plan_for_a_table_that_a_session_took_releases_nothing_around_it():
             dp.release(planned)
         assert session.release(planned).plan is planned
         assert session.left == pytest.approx(0, abs=1e-9)
+
+
+def test_one_question_is_planned_as_a_list_of_one_is():
+    with people(Row(), AddRemove("row")) as table:
+        question = "SELECT COUNT(*) AS n FROM people"
+        given = {"within": 20, "epsilon": 1, "delta": 0}
+        assert repr(dp.plan(question, table, **given)) == repr(dp.plan([question], table, **given))
+        with pytest.raises(InvalidParameter, match="within must be given"):
+            dp.plan(question, table, epsilon=1, delta=0)
+
+
+def test_epsilons_of_a_plot_are_a_list():
+    planned = dp.plan(Marginals(Universe([("x", range(2))]), [["x"]]), epsilon=1, delta=0)
+    with pytest.raises(InvalidParameter, match="epsilons must be a list"):
+        planned.plot(1)

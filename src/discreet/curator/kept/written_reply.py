@@ -35,6 +35,7 @@ def write_reply(reply: Reply) -> Written:
         "kind": reply.kind,
         "cost": write_amounts(reply.cost),
         "repeated": reply.repeated,
+        "caps": list(reply.caps),
         "receipt": None if reply.receipt is None else write_receipt(reply.receipt),
     }
 
@@ -62,6 +63,7 @@ def read_reply(written: Mapping[str, Any]) -> Reply:
             cost=read_amounts(written["cost"]),
             repeated=written["repeated"] is True,
             receipt=None if receipt is None else read_receipt(receipt),
+            caps=_texts(written.get("caps", [])),  # not said by servers of old
             sent=SentReply(
                 _texts(written["keys"]),
                 int(written["groups"]),

@@ -92,6 +92,10 @@ class Holding(ABC):
             way_out="Open the session on a Table or a Histogram, or use run",
         )
 
+    def is_of(self, data: object) -> bool:
+        """Tell whether these are the data that the session was opened on."""
+        return data is self.countable
+
     @property
     def stated(self) -> Neighbours | None:
         """The change of rows that releases must hide, where the data do not say so themselves."""
@@ -120,7 +124,7 @@ class HeldTable(Holding):
     """A table, taken out of the hands of whoever opened it."""
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self._table = self._opened = table
         self.name, self.neighbours = table.schema.name, table.neighbours
         self._unit = PrivacyUnit.of(table)
 
@@ -166,6 +170,10 @@ class HeldTable(Holding):
     def countable(self) -> Countable:
         """The table."""
         return self._table
+
+    def is_of(self, data: object) -> bool:
+        """Tell whether it is the owner's table, which has no engine any more, or the one that took it."""
+        return data is self._opened or data is self._table
 
     def take(self) -> None:
         """Leave the owner's table without its engine; only one session ever gets it."""

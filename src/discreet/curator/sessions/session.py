@@ -142,11 +142,16 @@ class Session:
     ) -> QuestionPlan: ...
     @overload
     def plan(
-        self, wanted: Workload, *, epsilon: checks.Number, delta: checks.Number, **public: Any
+        self,
+        wanted: Workload | TableWorkload,
+        *,
+        epsilon: checks.Number,
+        delta: checks.Number,
+        **public: Any,
     ) -> ReleasePlan: ...
     def plan(
         self,
-        wanted: str | Workload,
+        wanted: str | Workload | TableWorkload,
         *,
         epsilon: checks.Number,
         delta: checks.Number | None = None,
@@ -157,13 +162,18 @@ class Session:
         Parameters
         ----------
         wanted
-            One SELECT (see `Table.sql`), or a workload over `universe`.
+            One SELECT (see `Table.sql`), or a workload over `universe`, or what `discreet.marginals` made of
+            the data.
         epsilon, delta
             The most it may cost. Of a question, delta is a small part of the session's where left out.
         public
             More that `discreet.plan` takes of a workload.
         """
         self._purse.require_open()
+        if isinstance(wanted, TableWorkload):
+            if not self._held.is_of(wanted.data):
+                raise InvalidParameter(name="wanted", rule="about the data of this session", got="other data")
+            wanted = wanted.workload
         if isinstance(wanted, Workload):
             request = TableWorkload(self._held.countable, wanted)
             public |= {"epsilon": epsilon, "delta": given(delta=delta), "neighbours": self._held.stated}
@@ -238,7 +248,7 @@ class Session:
 
     def release(
         self,
-        wanted: Workload | ReleasePlan,
+        wanted: Workload | TableWorkload | ReleasePlan,
         *,
         epsilon: checks.Number | None = None,
         delta: checks.Number | None = None,

@@ -19,6 +19,7 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.budget import Budget, ModeChoice, QuantileChoice, Vector
 from discreet.data.pricing.quantiles import rank_error, units_off
 from discreet.data.pricing.usefulness import RowsKnown, describe_use
+from discreet.data.schema.schema import Schema
 from discreet.noise import DiscreteLaplace
 
 _BETA = Fraction(1, 20)
@@ -295,13 +296,15 @@ def _mode(name: str, choices: list[ModeChoice], beta: Fraction) -> ColumnError:
     return ColumnError(name, rows, f"at most {rows:.6g} rows fewer have it than the most frequent at 95 %")
 
 
+def cap_rows(schema: Schema, rows: int) -> str:
+    """Say how many rows of one unit count."""
+    return f"at most {rows} row{'s' * (rows > 1)} of one {schema.unit.name} in {schema.name} count"
+
+
 def _caps(made: Budget) -> list[str]:
     """Say how much of one unit counts; nothing where a unit is a row."""
     known = made.facts
-    lines = [
-        f"at most {rows} rows of one {known.tables.schema(name).unit.name} in {name} count"
-        for name, rows in known.kept
-    ]
+    lines = [cap_rows(known.tables.schema(name), rows) for name, rows in known.kept]
     if lines and any(one.keys for one in known.sets):
         most = f"at most {known.groups_per_unit} group{'s' * (known.groups_per_unit > 1)}"
         lines.append(

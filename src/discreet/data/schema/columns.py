@@ -30,6 +30,8 @@ from dataclasses import KW_ONLY, dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, plain
 
@@ -58,8 +60,9 @@ def check_name(**named: object) -> str:
     """Return a name that is safe in every engine: letters, digits, underscores, at most 63."""
     ((field, value),) = named.items()
     if not isinstance(value, str) or not _NAME.fullmatch(value) or value.lower().startswith(_RESERVED):
-        rule = f"a name like [A-Za-z_][A-Za-z0-9_]{{0,62}} that does not start with {_RESERVED!r}"
-        raise InvalidParameter(name=field, rule=rule, value=value)
+        rule = f"up to 63 letters, digits and underscores, beginning with no digit and not with {_RESERVED!r}"
+        hint = "Rename the column, or read it from a view that calls it by another name"
+        raise InvalidParameter(name=field, rule=rule, value=value, hint=hint if "column" in field else "")
     return value
 
 
@@ -137,9 +140,16 @@ class Category(Column):
     def __post_init__(self) -> None:
         Column.__post_init__(self)
         given: object = self.values
-        if not isinstance(given, tuple | list):
-            raise self._refuse("a list of text or of integers", given, "values")
-        object.__setattr__(self, "values", tuple(given))
+        if not isinstance(given, tuple | list | range):
+            raise InvalidParameter(
+                name=f"{self.name}.values",
+                rule="a list of text or of integers",
+                value=given,
+                hint="Write down what is public, in an order: values that are read off the data tell of them",
+            )
+        few = given[: MAX_VALUES + 1]  # a range may be longer than memory
+        listed = tuple(int(value) if isinstance(value, np.integer) else value for value in few)
+        object.__setattr__(self, "values", listed)
         if not 1 <= len(self.values) <= MAX_VALUES:
             rule, got = f"a list of 1 to {MAX_VALUES} values", f"{len(self.values)} values"
             hint = "" if self.values else "Write down every value that is public, or leave the column out"

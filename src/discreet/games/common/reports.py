@@ -20,7 +20,7 @@ def find_reports(data: Any, names: Sequence[Hashable], rule: str) -> Integers:
     Parameters
     ----------
     data
-        One name a player, in a list, an array or a column. What is missing there is none of the names.
+        One name a player, in a list, an array or a column of a frame. What is missing is none of the names.
     names
         The public names, in their order.
     rule

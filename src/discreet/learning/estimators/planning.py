@@ -11,7 +11,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.learning.additive_logistic import AdditiveLogistic
-from discreet.learning.declared import Declared, HasColumns, Range, read_columns
+from discreet.learning.declared import Declared, Range, is_schema, read_columns
 from discreet.learning.estimators.additive_classifier import MOST_LABELS, AdditiveClassifier
 from discreet.learning.estimators.base import DeclaredEstimator, read_labels
 from discreet.learning.estimators.gradient_models import GradientClassifier, GradientRegressor
@@ -84,6 +84,7 @@ class LearningPlan:
         width = max(len(each.name) for each in self.predictions)
         lines = [f"{'learner':{width}}   noise of a forecast"]
         lines += [f"{each.name:{width}}   {each.noise:.4g}" for each in self.predictions]
+        lines[1] = f"{lines[1]:{len(lines[0])}}  <- recommended"
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -124,7 +125,7 @@ def plan(
     'SparseClassifier'
     """
     count = checks.integer(1, rows=rows)
-    if isinstance(columns, HasColumns):
+    if is_schema(columns):
         names = [each.name for each in columns.columns if each.size is not None]
     elif isinstance(columns, Iterable):
         names = list(columns)
@@ -141,7 +142,7 @@ def plan(
     faces = {"columns": columns, "classes": classes, **public}
     labels = read_labels(classes, most=MOST_LABELS).values
     parted, noise = _choose_parts(declared, len(labels), count, public)
-    named = isinstance(columns, HasColumns | Mapping)
+    named = is_schema(columns) or isinstance(columns, Mapping)
     cut = dict(zip(names, parted, strict=True)) if named else list(parted)
     shapes = LearnerOutlook(AdditiveClassifier(**{**faces, "columns": cut}), noise)
     if len(labels) > 2:

@@ -122,18 +122,27 @@ class Slope:
         return inverse @ (spread * self.curvature + noise) @ inverse, inverse @ lifted
 
     def settles(self, move: Floats, *, ridge: float, length: int) -> bool:
-        """Tell whether a step moves no score far, but in directions that the noise hides."""
-        inverse, lifted = self._invert(ridge)
-        return float(np.linalg.norm(move - inverse @ lifted @ move)) * math.sqrt(length) < _SETTLED
+        """Tell whether a step moves no score far, but in directions that the noise hides.
+
+        There weights wander as the noise has it, whatever the budget, and no error of theirs is told. So few
+        rows lie there that what others measure is moved by no more than the noise of the curvature.
+        """
+        values, vectors = np.linalg.eigh(self.curvature + self._ridge(ridge))
+        told = vectors[:, values >= (1 - HIDDEN) * self._least]
+        return float(np.linalg.norm(told.T @ move)) * math.sqrt(length) < _SETTLED
+
+    @property
+    def _least(self) -> float:
+        """The curvature that noise alone would show."""
+        return max(_EDGE * self.bend_noise * math.sqrt(len(self.gradient)), 1e-9)
 
     def _ridge(self, ridge: float) -> Floats:
         return np.diag([0.0, *[ridge] * (len(self.gradient) - 1)])
 
     def _invert(self, ridge: float) -> tuple[Floats, Floats]:
         """Return the inverse of the curvature, and what was added to it in directions lost in noise."""
-        least = max(_EDGE * self.bend_noise * math.sqrt(len(self.gradient)), 1e-9)
         values, vectors = np.linalg.eigh(self.curvature + self._ridge(ridge))
-        high = np.maximum(values, least)
+        high = np.maximum(values, self._least)
         return (vectors / high) @ vectors.T, (vectors * (high - values)) @ vectors.T
 
 

@@ -139,7 +139,7 @@ class DistributionEstimate:
     def __repr__(self) -> str:
         levels = [Fraction(k, _SHOWN + 1) for k in range(1, _SHOWN + 1)]
         shown = ", ".join(f"{self.quantile(level):.4g}" for level in levels)
-        return f"<a distribution, sixths at {shown}; {self.people} reports, {self.survey.words} each>"
+        return f"<a distribution, sixths at {shown}; {self.people} reports, each {self.survey.words}>"
 
 
 def list_chances(kernel: WindowKernel) -> Floats:

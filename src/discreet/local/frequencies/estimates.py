@@ -77,7 +77,7 @@ class FrequencyEstimate:
         more = ", ..." if len(self) > _SHOWN else ""
         return (
             f"{{{shown}{more}}} ± {self.error(0.05):.4g} (95 %, all at once), "
-            f"{self.people} reports, {self.oracle.words} each"
+            f"{self.people} reports, each {self.oracle.words}"
         )
 
 

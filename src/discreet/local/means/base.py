@@ -62,7 +62,7 @@ class MeanEstimate:
         return self.value - off, self.value + off
 
     def __repr__(self) -> str:
-        people = f"{self.people} reports, {self.survey.words} each"
+        people = f"{self.people} reports, each {self.survey.words}"
         return f"{self.value:.6g} ± {self.error(0.05):.4g} (95 %), {people}"
 
 

@@ -63,7 +63,7 @@ class MeansEstimate:
         return np.clip(self.values - off, low, high), np.clip(self.values + off, low, high)
 
     def __repr__(self) -> str:
-        people = f"{self.people} reports, {self.survey.words} each"
+        people = f"{self.people} reports, each {self.survey.words}"
         return f"<{len(self.values)} means ± {self.error(0.05):.4g} (95 %, all at once), {people}>"
 
 

@@ -74,10 +74,13 @@ class FoundValues:
         return len(self.values)
 
     def __repr__(self) -> str:
-        pairs = zip(self.values, self.counts, strict=True)
-        shown = ", ".join(f"{value}: {count:.6g}" for value, count in list(pairs)[:_SHOWN])
+        found = zip(self.values, self.texts, self.counts, self.standard_errors, strict=True)
+        shown = ", ".join(
+            f"{repr(text) if text and text.isprintable() else value}: {count:.6g} ({error:.3g})"
+            for value, text, count, error in list(found)[:_SHOWN]
+        )
         more = ", ..." if len(self) > _SHOWN else ""
-        return f"{{{shown}{more}}}, {self.people} reports, {self.survey.words} each"
+        return f"{{{shown}{more}}} (standard errors), {self.people} reports, each {self.survey.words}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

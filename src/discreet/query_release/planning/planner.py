@@ -237,7 +237,7 @@ class ReleasePlan:
         if epsilons is None:
             wanted = [self.epsilon * share for share in _PLOTTED]
         else:
-            wanted = sorted(checks.positive(epsilons=epsilon) for epsilon in epsilons)
+            wanted = sorted(checks.each(checks.positive, epsilons=epsilons))
         plans = [self if epsilon == self.epsilon else self.at(epsilon) for epsilon in wanted]
         lines = {}
         for each in self.applicable:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.core import checks
 from discreet.core.fixed import Array, Floats
 from discreet.core.guarantee import Guarantee
 from discreet.core.mechanism import Release
@@ -49,9 +51,10 @@ class Released(Release[Synopsis]):
         """Return estimated counts, one a query; of the workload it was made for where none is given."""
         return self.value.answers(self.workload if workload is None else workload)
 
-    def marginal(self, *names: str) -> Array:
-        """Return the estimated table over some attributes, in the order of the universe."""
-        return self.value.marginal(names)
+    def marginal(self, *names: str | Sequence[str]) -> Array:
+        """Return the estimated table over some attributes, in the order of the universe; lists will do."""
+        lists = [(each,) if isinstance(each, str) else checks.several(names=each) for each in names]
+        return self.value.marginal([name for each in lists for name in each])
 
     def synthetic(
         self, rows: int | None = None, *, rng: Rng = SYSTEM, progress: bool = False

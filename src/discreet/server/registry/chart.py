@@ -127,6 +127,8 @@ class _Frame:
             labels.append(ChartLabel(x - 8, y + 4, "end", f"{part:.0%}"))
         for across, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
             time = int(self._first + across * (self._last - self._first))
+            if anchor == "middle" and _day(time) in (_day(self._first), _day(int(self._last))):
+                continue  # the day is told at its edge
             x, y = self.place(time, 0.0)
             labels.append(ChartLabel(x, y + 28, anchor, _day(time)))
         return tuple(labels)

@@ -162,7 +162,7 @@ def test_users_are_counted_once_and_their_rows_are_bounded() -> None:
         assert answer.rows == ((330, 660),)
         text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 1) COUNT(*) AS n FROM visits"
         assert table.sql(text, **EXACT).rows == ((330,),)
-        assert "at most 1 rows of one who" in repr(table.plan(text, **EXACT))
+        assert "at most 1 row of one who" in repr(table.plan(text, **EXACT))
 
 
 def test_a_seed_is_marked_and_the_system_is_not(visits: Table) -> None:

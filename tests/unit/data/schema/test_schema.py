@@ -7,6 +7,7 @@ import datetime
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet import AddRemove, Replace
@@ -160,7 +161,7 @@ def test_names_are_plain(name):
         lambda: people(name=name),
         lambda: Dimension(name, key="age", columns=(AGE,)),
     ):
-        with pytest.raises(InvalidParameter, match="a name like"):
+        with pytest.raises(InvalidParameter, match="letters, digits and underscores"):
             make()
 
 
@@ -228,3 +229,17 @@ def test_literals_off_the_column_are_refused():
     ):
         with pytest.raises(InvalidParameter):
             column.encode(value)
+
+
+def test_values_may_be_a_range_or_numbers_of_numpy():
+    stores = Category("store", values=(1, 2, 3))
+    assert Category("store", values=range(1, 4)) == stores
+    assert Category("store", values=tuple(np.arange(1, 4))) == stores
+    assert {type(value) for value in Category("store", values=tuple(np.arange(3))).values} == {int}
+    with pytest.raises(InvalidParameter, match="100001 values"):
+        Category("store", values=range(10**15))
+
+
+def test_a_column_of_another_name_is_told_the_way_out():
+    with pytest.raises(InvalidParameter, match="Rename the column, or read it from a view"):
+        Integer("my age", lower=0, upper=120)

@@ -126,3 +126,8 @@ def test_no_prices_are_said_to_be_none_of_them():
         InvalidParameter, match="prices must be increasing prices, at least one, got 0 of them"
     ):
         PostedPrice(prices=[], epsilon=1, neighbours=Bidder())
+
+
+def test_a_list_of_prices_prints_as_it_was_written():
+    assert repr(make()) == "PostedPrice(neighbours=Bidder(), prices=(0.25, 0.5, 0.75, 1), epsilon=1)"
+    assert "prices=(3.01,)" in repr(make(prices=[3.01]))

@@ -5,6 +5,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas
+import polars
 import pytest
 
 from discreet.core.errors import InvalidParameter
@@ -19,6 +21,7 @@ from discreet.games import (
     measure_outcome,
 )
 from discreet.games.common.misreports import list_profiles
+from discreet.games.common.reports import find_reports
 from discreet.testing import unsafe_seeded
 
 SIDES = ("a", "b")
@@ -211,3 +214,17 @@ def test_payments_are_exact_where_sums_need_more_than_64_bits():
     assert paid == [0]
     paid, _ = game._settle(game._read([[0, 1, 0]]), (1, (1 << 63, (1 << 63) + 1, 7)), unsafe_seeded(1))
     assert paid == [1 - Fraction(1, 3 * 10**6)]
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pandas.Series, polars.Series])
+def test_votes_may_be_a_column(kind):
+    votes = ["a", "b", "b", "other", ""]
+    assert find_reports(kind(votes), SIDES, "names").tolist() == [0, 1, 1, -1, -1]
+    assert vote().release(kind(votes), rng=unsafe_seeded(1)) == vote().release(votes, rng=unsafe_seeded(1))
+
+
+@pytest.mark.parametrize("kind", [pandas.Series, polars.Series])
+def test_a_vote_that_is_missing_is_for_nobody(kind):
+    assert find_reports(kind(["a", None, "b"]), SIDES, "names").tolist() == [0, -1, 1]
+    with pytest.raises(InvalidParameter, match="got a DataFrame"):
+        vote().release(pandas.DataFrame({"vote": ["a"]}))

@@ -47,3 +47,16 @@ def test_a_forecast_begins_now_and_falls(tmp_path):
 def test_what_is_over_leads_nowhere(filled):
     assert draw(filled, retired={"why": "x", "time": None}).forecast == ()
     assert draw(filled, burn=None).forecast == ()
+
+
+def test_no_day_is_written_twice_below(filled):
+    told = write_registry(read(filled), "public")
+    told["course"] = [
+        {"time": "2026-03-01T09:00:00Z", "left": 1},
+        {"time": "2026-03-01T10:00:00Z", "left": 0},
+    ]
+    below = [one.text for one in draw_chart(told).labels if one.text.endswith("2026")]
+    assert below == ["1 Mar 2026", "2 Mar 2026"]
+    told["course"][-1]["time"] = "2026-03-11T10:00:00Z"
+    below = [one.text for one in draw_chart(told).labels if one.text.endswith("2026")]
+    assert below == ["1 Mar 2026", "6 Mar 2026", "11 Mar 2026"]

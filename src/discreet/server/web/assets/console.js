@@ -38,7 +38,7 @@ function number(value) {
 }
 
 function amounts(cost) {
-  const all = Object.entries(cost).filter(([, much]) => number(much) > 0);
+  const all = Object.entries(cost).filter(([name, much]) => name === "epsilon" || number(much) > 0);
   const told = all.filter(([name]) => name !== "rho" || !all.some(([other]) => other === "epsilon"));
   return told.map(([name, much]) => `${name} ${Number(number(much).toPrecision(6))}`).join(", ") || "nothing";
 }
@@ -141,6 +141,7 @@ async function buy() {
   asked = null;
   const paid = reply.repeated ? "asked before, and charged nothing now" : `charged ${amounts(reply.cost)}`;
   const parts = [answerTable(reply), make("p", `${reply.kind}; ${paid}.`)];
+  if (reply.caps.length) parts.push(make("p", `True values are of what counts: ${reply.caps.join("; ")}.`));
   if (reply.receipt !== null) {
     const proof = make("pre", JSON.stringify(reply.receipt, null, 1));
     parts.push(make("details", null, make("summary", "Receipt, to keep"), proof));
