@@ -87,7 +87,8 @@ QUESTIONS = (
     "SELECT COUNT(receipt) FILTER (WHERE flag) AS a, COUNT(CASE WHEN x > 4 THEN receipt END) AS b, "
     "COUNT(CASE WHEN x > 4 THEN who END) AS c, COUNT(CASE WHEN flag THEN g END) AS d FROM t "
     "WHERE x IS NOT NULL",
-    "SELECT flag, COUNT(receipt) AS n FROM t WHERE receipt IS NULL OR y > 20 GROUP BY flag ORDER BY flag",
+    "SELECT flag, COUNT(receipt) AS n FROM t WHERE who IS NOT NULL AND (receipt IS NULL OR y > 20) "
+    "GROUP BY flag ORDER BY flag",
     "SELECT SUM(n) AS n, SUM(m) AS m FROM (SELECT who, COUNT(receipt) AS n, "
     "COUNT(CASE WHEN flag THEN receipt END) AS m FROM t GROUP BY who) AS u",
     "SELECT COUNT(receipt) AS n FROM t WHERE flag UNION ALL SELECT COUNT(receipt) FROM t",
