@@ -202,8 +202,8 @@ def _count(
     if not isinstance(what, exp.Distinct):
         if chooses_no_number(what, scope):
             test, (column,) = read_choice(what, scope)
-            field = scope.field(column)
-            there = [] if field == find_unit(scope) else [is_there(field, scope.tables)]
+            chosen = scope.field(column)
+            there = [] if chosen == find_unit(scope) else [is_there(chosen, scope.tables)]
             return count_rows(conjunction([kept, test, *there], scope.tables), group, scope)
         number = count_present(keep(summand(what, scope), kept, scope), scope)
         found = Aggregate("count", number, group_bounds=_bound_count(group, scope))
