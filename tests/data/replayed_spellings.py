@@ -49,6 +49,10 @@ SPELLINGS = (
     "SELECT g, flag, GROUPING(g) AS t, COUNT(*) AS n FROM events GROUP BY ROLLUP(g, flag) HAVING "
     "GROUPING(g) = 0",
     "SELECT COUNT(*) AS n /* all of them */ FROM events -- and no others",
+    "SELECT CONCAT(g, '-', z) AS k, COUNT(UPPER(g)) AS n, COUNTIF(s = ANY(ARRAY[1, 3])) AS a "
+    "FROM events GROUP BY k",
+    "(SELECT CAST(day AS TEXT) AS k, SUM(x) AS a FROM events WHERE x IN (-2, 2) GROUP BY k) UNION ALL "
+    "(SELECT LPAD(CAST(2 - x AS TEXT), 2, '0'), COUNT(*) FROM events WHERE x IN (-2, 2) GROUP BY 1)",
     "SELECT 'a' AS k, COUNT(*) AS n FROM events WHERE note LIKE 'p%' UNION ALL SELECT 'b', SUM(x) "
     "FROM events",
 )
@@ -72,6 +76,9 @@ USER_SPELLINGS = (
     "SELECT COUNT(DISTINCT who) AS n FROM (SELECT who, s, SUM(x) AS t FROM events GROUP BY who, s) "
     "AS u WHERE t > 1 "
     "UNION ALL SELECT SUM(t) FROM (SELECT who, s, SUM(x) AS t FROM events GROUP BY who, s) AS u",
+    "SELECT e, COUNT(*) AS n, COUNTIF(d < DATE(2020, 1, 3)) AS c, SUM(m) AS m FROM (SELECT who, "
+    "BOOL_OR(flag) AS e, MIN(day) FILTER (WHERE x > 0) AS d, COUNT(CASE WHEN flag THEN c END) AS m "
+    "FROM events GROUP BY who) AS t GROUP BY e",
     "SELECT COUNT(DISTINCT CASE WHEN flag THEN who END) AS n, COUNT(DISTINCT x, s) AS a FROM events",
 )
 

@@ -83,11 +83,16 @@ QUESTIONS = (
     "SELECT 'all', COUNT(*) FROM t WHERE flag ORDER BY k",
     "SELECT 12 - x AS k, COUNT(*) AS n FROM t WHERE x IN (4, 8) GROUP BY k UNION ALL "
     "SELECT 77, COUNT(*) FROM t ORDER BY k",
-    # Whether an identifier is there
+    # Whether a text, a date or an identifier is there
+    "SELECT COUNT(UPPER(g)) AS a, COUNT(DATE_TRUNC('month', day)) AS b, COUNT(band) FILTER (WHERE flag) AS c "
+    "FROM (SELECT g, day, flag, CASE WHEN x > 9 THEN 'high' WHEN x > 5 THEN 'low' END AS band FROM t) AS u",
+    "SELECT SUM(n) AS n FROM (SELECT who, COUNT(CONCAT(g, '!')) AS n FROM t WHERE g IS NOT NULL "
+    "GROUP BY who) AS u",
     "SELECT COUNT(receipt) FILTER (WHERE flag) AS a, COUNT(CASE WHEN x > 4 THEN receipt END) AS b, "
     "COUNT(CASE WHEN x > 4 THEN who END) AS c, COUNT(CASE WHEN flag THEN g END) AS d FROM t "
     "WHERE x IS NOT NULL",
-    "SELECT flag, COUNT(receipt) AS n FROM t WHERE receipt IS NULL OR y > 20 GROUP BY flag ORDER BY flag",
+    "SELECT flag, COUNT(receipt) AS n FROM t WHERE who IS NOT NULL AND (receipt IS NULL OR y > 20) "
+    "GROUP BY flag ORDER BY flag",
     "SELECT SUM(n) AS n, SUM(m) AS m FROM (SELECT who, COUNT(receipt) AS n, "
     "COUNT(CASE WHEN flag THEN receipt END) AS m FROM t GROUP BY who) AS u",
     "SELECT COUNT(receipt) AS n FROM t WHERE flag UNION ALL SELECT COUNT(receipt) FROM t",

@@ -53,8 +53,10 @@ def unify_calls(tree: exp.Expression) -> None:
                 _write_buckets(call, listed[0], listed[1].expressions)
     for one in tree.find_all(exp.In):
         unnested = one.args.get("unnest")
-        listed = unnested.expressions if isinstance(unnested, exp.Unnest) else []
-        if len(listed) == 1 and isinstance(listed[0], exp.Array) and not unnested.args.get("offset"):
+        if not isinstance(unnested, exp.Unnest) or unnested.args.get("offset"):
+            continue
+        listed = unnested.expressions
+        if len(listed) == 1 and isinstance(listed[0], exp.Array):
             one.set("unnest", None)
             one.set("expressions", listed[0].expressions)
     for group in tree.find_all(exp.Group):

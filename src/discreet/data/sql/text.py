@@ -121,6 +121,8 @@ def parse_text(text: str) -> tuple[exp.Select | exp.SetOperation, tuple[tuple[st
         # What the parser library only warns of, it has not understood either.
         raise _refuse_unread(SqlglotError())
     tree = trees[0] if len(trees) == 1 else None
+    while isinstance(tree, exp.Subquery) and set(filter(tree.args.get, tree.args)) == {"this"}:
+        tree = tree.this
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise refuse("SQL", "it must be exactly one SELECT", "Send one query at a time")
     return tree, options
@@ -163,7 +165,8 @@ def _tokens(text: str) -> list[Token]:
         token.comments = []  # they say nothing about the question
     if any(token.token_type == TokenType.SEMICOLON for token in found):
         raise refuse(";", "it must be exactly one SELECT", "Send one query at a time")
-    if not found or found[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
+    opening = next((token for token in found if token.token_type != TokenType.L_PAREN), None)
+    if opening is None or opening.token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM):
         first = found[0].text.upper() if found else ""
         what = first if first in _INSTEAD else "SQL"
         way_out = _INSTEAD.get(first, "Write SELECT ... FROM a declared table")
@@ -195,8 +198,11 @@ def _check_size(found: Sequence[Token]) -> None:
 
 
 def _find_select(found: Sequence[Token]) -> int:
-    """Return the place of the SELECT that is not in brackets: common table expressions stand before it."""
-    depth = 0
+    """Return the place of the first SELECT, which common table expressions may stand before.
+
+    It is in no brackets but those that the text begins with.
+    """
+    depth = -next((place for place, token in enumerate(found) if token.token_type not in _OPENING), 0)
     for place, token in enumerate(found):
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         if not depth and token.token_type == TokenType.SELECT:

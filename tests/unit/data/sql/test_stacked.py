@@ -126,3 +126,21 @@ def test_bounds_between_the_values_of_a_part_are_refused_and_not_rounded(bounds:
     assert plan(f"{part.format(20)} UNION ALL SELECT COUNT(*) FROM visits").branches
     with pytest.raises(Refused, match="not multiples of 20"):
         plan(f"{part.format(30)} UNION ALL SELECT COUNT(*) FROM visits")
+
+
+def test_brackets_around_a_select_say_nothing() -> None:
+    part = "SELECT region, COUNT(*) AS n FROM visits WHERE age < 20 GROUP BY region"
+    assert plan(f"({part}) UNION ALL ({BY_REGION}) ORDER BY n") == plan(
+        f"{part} UNION ALL {BY_REGION} ORDER BY n"
+    )
+    clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) COUNT(*) FROM visits"
+    assert plan(f"(({clause}))") == plan(clause)
+    for text in (
+        f"({BY_REGION}) LIMIT 1",
+        f"({BY_REGION}) AS x",
+        f"(({BY_REGION})",
+        "()",
+        f"({part}) UNION ALL {clause}",
+    ):
+        with pytest.raises(Refused):
+            plan(text)

@@ -6,8 +6,9 @@ from sqlglot import exp
 
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunction, disjunction, is_there
-from discreet.data.plan.row_nodes import Condition, Field
+from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.schema.columns import Identifier
+from discreet.data.schema.schema import Schema
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text, regexp_text
@@ -79,6 +80,11 @@ def _is(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
     if isinstance(right, exp.Null):
         take(right)
         field, tables = _find_opaque(left, scope), scope.tables
+        if field is not None and _says_whose(field, scope):
+            if not negated:
+                why = "it says whose row it is, and rows of nobody are left out"
+                raise refuse(f"{field.name} IS NULL", why, "Leave it out")
+            return TRUE
         there = is_present(operand(left, scope), tables) if field is None else is_there(field, tables)
         return there if negated else complement(there, scope.tables)
     if not isinstance(right, exp.Boolean):
@@ -96,6 +102,12 @@ def _find_opaque(node: exp.Expression, scope: Scope) -> Field | None:
         return text.field
     field = scope.field(node) if isinstance(node, exp.Column) and not is_now(node, scope) else None
     return field if field is not None and isinstance(scope.column(field), Identifier) else None
+
+
+def _says_whose(field: Field, scope: Scope) -> bool:
+    """Say whether a column is the privacy unit of its table."""
+    relation = scope.tables.relation(field.table)
+    return isinstance(relation, Schema) and relation.unit.column == field.name
 
 
 def _same(node: exp.Expression, scope: Scope, negated: bool) -> Condition:

@@ -33,6 +33,8 @@ from discreet.data.sql.rows.operands import (
     Operand,
     as_number,
     as_truth,
+    is_present,
+    kind_of,
     truth_number,
 )
 from discreet.data.sql.rows.texts import TEXT_FUNCTIONS, concatenate
@@ -70,7 +72,18 @@ def summand(node: exp.Expression, scope: Scope) -> Polynomial:
         if isinstance(scope.column(scope.field(node)), Boolean):
             return variable(scope.field(node))
         return numeric(node, scope)
+    return _sum(node, operand(node, scope), scope)
+
+
+def counted(node: exp.Expression, scope: Scope) -> Polynomial | Condition:
+    """Translate what may be counted: what may be summed, or the condition that a text or a date is there."""
+    if isinstance(node, exp.Column):
+        return summand(node, scope)
     side = operand(node, scope)
+    return is_present(side, scope.tables) if kind_of(side) in ("label", "date") else _sum(node, side, scope)
+
+
+def _sum(node: exp.Expression, side: Operand, scope: Scope) -> Polynomial:
     truth = None if isinstance(side, Missing) else as_truth(side, scope.tables)
     told = None if truth is None else truth_number(truth, scope.tables)
     return _settle(node, side, scope) if truth is None or told is None else told

@@ -149,8 +149,8 @@ def like_condition(
 ) -> Condition:
     """Return the condition that a declared text is like a pattern."""
     if _holds_no_text(side):
-        told = "Use = or IN" if not isinstance(side, Day) else "Use BETWEEN, or LIKE of CAST(day AS TEXT)"
-        raise refuse("LIKE", _LIKE_TAKES, told)
+        way_out = "Use BETWEEN, or LIKE of CAST(day AS TEXT)" if isinstance(side, Day) else "Use = or IN"
+        raise refuse("LIKE", _LIKE_TAKES, way_out)
     pattern, mark = read_pattern(pattern, escape)
     wanted = pattern.lower() if fold else pattern
     told = _test(

@@ -19,7 +19,7 @@ from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.function_calls import ROW_FUNCTIONS, WAYS_OUT
-from discreet.data.sql.rows.language import condition, numeric, summand
+from discreet.data.sql.rows.language import condition, counted, numeric, summand
 from discreet.data.sql.selected.choices import chooses_no_number, find_unit, is_choice, read_choice
 from discreet.data.sql.selected.counted import count_ones, count_present, count_where, is_zero_or_one, keep
 from discreet.data.sql.text import refuse
@@ -202,10 +202,13 @@ def _count(
     if not isinstance(what, exp.Distinct):
         if chooses_no_number(what, scope):
             test, (column,) = read_choice(what, scope)
-            field = scope.field(column)
-            there = [] if field == find_unit(scope) else [is_there(field, scope.tables)]
+            chosen = scope.field(column)
+            there = [] if chosen == find_unit(scope) else [is_there(chosen, scope.tables)]
             return count_rows(conjunction([kept, test, *there], scope.tables), group, scope)
-        number = count_present(keep(summand(what, scope), kept, scope), scope)
+        present = counted(what, scope)
+        if not isinstance(present, Polynomial):
+            return count_rows(conjunction([kept, present], scope.tables), group, scope)
+        number = count_present(keep(present, kept, scope), scope)
         found = Aggregate("count", number, group_bounds=_bound_count(group, scope))
         return _name_aggregate(found, "count")
     (columns,) = take(what, "expressions")

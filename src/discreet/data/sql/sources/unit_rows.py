@@ -23,7 +23,7 @@ from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
-from discreet.data.sql.rows.language import condition, numeric, summand
+from discreet.data.sql.rows.language import condition, counted, summand
 from discreet.data.sql.selected.calls import number_or_day
 from discreet.data.sql.selected.choices import chooses_no_number, read_choice
 from discreet.data.sql.selected.combinations import combine, count_steps, list_columns
@@ -235,7 +235,10 @@ class _ValueReader:
             if not isinstance(self.scope.column(field), Identifier | Text):
                 _require_declared(field, self.scope, "COUNT")
             return count_where(conjunction([kept, is_there(field, tables)], tables), self.scope)
-        number = keep(numeric(what, self.scope), kept, self.scope)
+        present = counted(what, self.scope)
+        if not isinstance(present, Polynomial):
+            return count_where(conjunction([kept, present], tables), self.scope)
+        number = keep(present, kept, self.scope)
         # What is never missing is counted in all rows.
         return number if tables.nullable(number) else None
 

@@ -200,7 +200,7 @@ REFUSED = [
     ("SUM(COALESCE(age, 'x'))", "its values are a number and text"),
     ("SUM(LOWER(age))", "it takes text, not a number"),
     ("SUM(LOWER(region))", "it takes numbers, not a category"),
-    ("SUM(ABS())", "it takes 1 arguments"),
+    ("SUM(ABS())", "it takes 1 argument."),
     ("SUM(ROUND(age, cost))", "it takes a whole number"),
     ("SUM(CAST(region AS INT))", "Use SAFE_CAST"),
     ("SUM(CAST(day AS INT))", "Compare it as it is"),

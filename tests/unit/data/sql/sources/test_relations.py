@@ -171,7 +171,7 @@ def test_outputs_keep_the_names_that_were_written() -> None:
         ),
         (
             "SELECT SUM(n) FROM (SELECT user_id, STDDEV(age) AS n FROM visits GROUP BY user_id) AS t",
-            "Use COUNT, SUM, AVG, MIN or MAX",
+            "Use COUNT, SUM, AVG, MIN, MAX or BOOL_OR",
         ),
         (
             "SELECT SUM(n) FROM (SELECT user_id, SUM(DISTINCT age) AS n FROM visits GROUP BY user_id) AS t",
