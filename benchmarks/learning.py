@@ -31,6 +31,7 @@ from discreet.learning import (
     GradientClassifier,
     GradientRegressor,
     LogisticClassifier,
+    MinimumClassifier,
     Range,
     RidgeRegressor,
     RobustRegressor,
@@ -48,6 +49,7 @@ CLASSIFIERS = (
     LogisticClassifier,
     SupportVectorClassifier,
     SparseClassifier,
+    MinimumClassifier,
 )
 REGRESSORS = GradientRegressor, RidgeRegressor, RobustRegressor, SparseRegressor
 EPSILONS, DELTA = (0.1, 1, 10), 1e-9
@@ -73,6 +75,8 @@ def classify(name: str, columns: Any, table: Any, labels: Any, face: Any = None)
             public["steps"] = next(
                 each.estimator.steps for each in outlook.predictions if type(each.estimator) is face
             )
+        if face is MinimumClassifier:
+            public["ridge"] = max(1, len(labels) // 100)
         found = []
         for train, test in splits(len(labels)):
             start = time.process_time()

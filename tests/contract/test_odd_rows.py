@@ -28,7 +28,14 @@ class Liar:
 
 
 ODD = (Shapeless(), Liar(), [1, [2, 3]], np.ma.masked)
-PAIRS = {"additive-logistic", "frank-wolfe", "noisy-gradient", "noisy-newton", "second-moments"}
+PAIRS = {
+    "additive-logistic",
+    "frank-wolfe",
+    "noisy-gradient",
+    "noisy-minimum",
+    "noisy-newton",
+    "second-moments",
+}
 """They take arrays that an estimator made of rows, and refuse anything else."""
 COPIES = {"above-threshold", "numeric-sparse", "reusable-holdout", "sparse"}
 """They hand rows to functions of a caller, and refuse a class whose objects cannot be copied: a Liar's."""

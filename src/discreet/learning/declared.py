@@ -137,6 +137,10 @@ def read_numbers(column: Array) -> Floats:
             return column.astype(np.float64)
     if column.dtype.kind == "b":
         return column.astype(np.float64)
+    if (
+        column.dtype.kind in "mM"
+    ):  # some of them NumPy lists as whole numbers, where a column of objects has dates
+        return np.full(len(column), np.nan)
     return np.array([_read(value) for value in column.tolist()], dtype=np.float64).reshape(len(column))
 
 

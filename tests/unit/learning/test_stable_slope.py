@@ -108,3 +108,13 @@ def test_frames_lists_and_arrays_are_read_alike():
 def test_who_comes_and_goes_is_refused():
     with pytest.raises(NeighboursMismatch):
         StableSlope(bound=1, **{**PUBLIC, "neighbours": dp.AddRemove("person")})
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "D"])
+def test_dates_are_no_numbers_whatever_stands_beside_them(unit):
+    """Of nanoseconds NumPy lists whole numbers, but not where one entry makes objects of a column."""
+    dates = np.array(["2020-01-01", "2020-01-02"], dtype=f"M8[{unit}]")
+    assert np.isnan(read_points(np.column_stack([dates, dates]))).all()
+    frame = pd.DataFrame({"x": dates, "y": dates})
+    assert np.isnan(read_points(frame)).all()
+    assert np.isnan(read_points(frame.astype({"y": object}))).all()

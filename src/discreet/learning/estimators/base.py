@@ -99,7 +99,8 @@ class DeclaredEstimator(BaseEstimator):
             listed = read_frame("y", y)
         else:
             listed = _read_series("y", y) if _is_made_by_frames(y) else _read_array("y", y)
-        if listed.ndim != 1 and listed.shape[1:] != (1,):  # scikit-learn would say how many rows there are
+        # Scikit-learn's refusal says how many rows there are.
+        if listed.ndim != 1 and listed.shape[1:] != (1,):
             raise InvalidParameter(
                 name="y", rule="a 1d array of targets", got="another shape", hint="Pass one column"
             )
@@ -195,7 +196,7 @@ def _read_table(table: Any) -> Any:
             got=f"{table.ndim} dimensions",
             hint="Reshape your data: reshape(-1, 1) for one column, reshape(1, -1) for one row",
         )
-    if not table.shape[1]:  # scikit-learn's refusal says how many rows there are
+    if not table.shape[1]:  # as above: its refusal says how many rows there are
         raise InvalidParameter(name="X", rule="an array of at least one column", got="none")
     return _require_kind("X", table)
 

@@ -245,7 +245,7 @@ def _tiny() -> Iterator[Tiny]:
     for link, (parts, listed) in rows.items():
         for neighbours in (AddRemove("row"), Replace("row")):
             one = NoisyMinimum(
-                link=link, size=1, length=1, epsilon=3, neighbours=neighbours, parts=parts, **plain
+                link=link, size=1, length=1, epsilon=2, neighbours=neighbours, parts=parts, **plain
             )
             # Where parts are coarse, rounding them is what is paid for.
             yield Tiny(one, list_pairs(neighbours, listed, 2), tight=parts > 4)
