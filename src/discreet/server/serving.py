@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import gc
 import importlib
@@ -11,6 +12,7 @@ import math
 import resource
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +26,10 @@ from discreet.server.gate import App
 from discreet.server.open_datasets import OpenDatasets
 
 CONNECTIONS = 1024
-"""The most connections at once."""
+"""The most connections at once, and half of the files that the machine lets a process have open."""
+
+FILES = 1 << 16
+"""How many of these are asked for. A book that cannot open one any more stops."""
 
 HEADER_SECONDS = 10.0
 """How long a connection may take to send the first line and headers of a request."""
@@ -60,11 +65,14 @@ class _ImpatientProtocol(HttpToolsProtocol):
     """Closes connections that are opened, or half used, and left to wait, never come to a body or an end."""
 
     _in_headers, _read = True, 0
+    places, idle_since, has_asked = CONNECTIONS, math.inf, False
     # What was unread when that was looked at last, and since when it is much.
     _left, since = math.inf, math.inf
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.idle_since = time.monotonic()
+        self._make_place()
         self._await_headers()
         self._await_reader()
 
@@ -85,7 +93,7 @@ class _ImpatientProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_begin(self) -> None:
-        self._in_headers = True
+        self._in_headers, self.idle_since = True, time.monotonic()
         self._waiting.cancel()
         self._await_headers()
         if not self.unread:  # all of what she was sent before: her next reply is another one
@@ -93,6 +101,7 @@ class _ImpatientProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_response_complete(self) -> None:
+        self.has_asked, self.idle_since = True, time.monotonic()
         if self.unread > UNREAD_BYTES and self.since == math.inf:  # TLS does not say so by `pause_writing`
             self._note_unread()
         super().on_response_complete()
@@ -118,6 +127,28 @@ class _ImpatientProtocol(HttpToolsProtocol):
         tls = getattr(self.transport, "_ssl_protocol", None)
         below = getattr(tls, "_transport", None)
         return size if below is None else size + below.get_write_buffer_size()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is worked on for whoever has the connection: no request of hers came to its end."""
+        return self._in_headers or self.cycle.response_complete or self.cycle.more_body
+
+    def _make_place(self) -> None:
+        """Let in who comes last where all places are taken: whoever asked nothing for longest goes.
+
+        Those who never asked go first: nobody who asks is kept out by connections that are opened and left.
+        """
+        if len(self.connections) <= self.places:
+            return
+        all_of_them = (one for one in self.connections if isinstance(one, _ImpatientProtocol))
+        idle = [one for one in all_of_them if one is not self and one.is_idle]
+        # Where something is worked on for everybody there is no place.
+        min(idle, key=lambda one: (one.has_asked, one.idle_since), default=self).let_go()
+
+    def let_go(self) -> None:
+        """Cut the connection off, and count it no more."""
+        self.connections.discard(self)
+        self.transport.abort()
 
     def _note_unread(self) -> None:
         self.since = self.loop.time()
@@ -182,18 +213,32 @@ def serve(
     app = make_app(datasets)
     gc.collect()
     gc.freeze()  # what is there now stays: it is not looked through again and again while questions come
-    server = make_server(app, ready, host=host, port=port, ssl_certfile=certificate, ssl_keyfile=private_key)
+    own: dict[str, Any] = {"ssl_certfile": certificate, "ssl_keyfile": private_key}
+    server = make_server(app, ready, host=host, port=port, places=find_places(), **own)
     try:
         server.run()
     finally:
         gc.unfreeze()  # or whoever ends the process is told of everything of the engine that is there still
 
 
-def make_server(app: App, ready: Callable[[int], None], **options: Any) -> uvicorn.Server:
+def find_places() -> int:
+    """Return how many connections there may be, once the process may have as many files open as it gets."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):  # a system may allow fewer than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    return CONNECTIONS if soft == resource.RLIM_INFINITY else min(CONNECTIONS, soft // 2)
+
+
+def make_server(
+    app: App, ready: Callable[[int], None], *, places: int = CONNECTIONS, **options: Any
+) -> uvicorn.Server:
     """Return a server that runs when it is told to, and stops when its `should_exit` is set."""
     config = uvicorn.Config(
         app,
-        http=_ImpatientProtocol,
+        http=type("_Protocol", (_ImpatientProtocol,), {"places": places}),
         loop="asyncio",
         ws="none",
         proxy_headers=False,  # nothing depends on where a request comes from
@@ -202,7 +247,7 @@ def make_server(app: App, ready: Callable[[int], None], **options: Any) -> uvico
         access_log=False,
         server_header=False,
         date_header=False,
-        limit_concurrency=CONNECTIONS,
+        backlog=max(16, places // 2),  # so many may be let in before it is seen how many there are
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
         **options,
