@@ -121,6 +121,11 @@ class SquareRoot:
         return above(math.sqrt(float(self.encoder @ self.encoder)) * _MARGIN)
 
     @cached_property
+    def latest_first(self) -> tuple[Floats, Floats]:
+        """Encoder and decoder in the order in which elements come: the latest one meets the first."""
+        return self.encoder[::-1].copy(), self.decoder[::-1].copy()
+
+    @cached_property
     def square_norms(self) -> Floats:
         """The squared norms of the rows of B."""
         norms: Floats = np.cumsum(self.decoder**2)
@@ -157,10 +162,10 @@ class SquareRootRun(CounterRun):
         """Take one element."""
         now, root = self.taken, self._root
         self._elements[now] = units
-        encoded = round(self._fine * float(_convolve(root.encoder, self._elements, now, now + 1)[0]))
+        encoded = round(self._fine * _look_back(root.latest_first[0], self._elements, now + 1))
         self._numbers[now] = rng.perform(self._add, encoded)
         self.taken = now + 1
-        return float(_convolve(root.decoder, self._numbers, now, now + 1)[0]) / self._fine
+        return _look_back(root.latest_first[1], self._numbers, now + 1) / self._fine
 
     def steps(self, units: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
         """Take many."""
@@ -187,11 +192,14 @@ class SquareRootRun(CounterRun):
         self._numbers[: len(written["numbers"])] = written["numbers"]
 
 
+def _look_back(reversed_: Floats, values: Floats, end: int) -> float:
+    """Return one step of the values under a Toeplitz matrix, whose coefficients lie in reverse."""
+    size = min(end, reversed_.size)
+    return float(reversed_[reversed_.size - size :] @ values[end - size : end])
+
+
 def _convolve(coefficients: Floats, values: Floats, begin: int, end: int) -> Floats:
     """Return the steps from `begin` to `end` of the values under a Toeplitz matrix, block by block."""
-    if end - begin == 1:
-        some = coefficients[:end]
-        return np.array([some @ values[end - some.size : end][::-1]])
     first, last = begin // _BLOCK, -(-end // _BLOCK)
     columns = np.zeros(last * _BLOCK)
     columns[:end] = values[:end]
