@@ -107,7 +107,7 @@ def test_a_memo_is_kept_as_text_and_read_by_the_same_survey_alone():
         local.MemoisedUnary(epsilon=2, once=F(1, 2), domain=["bus", "car", "foot"]).survey
     )
     written = json.loads(memo.to_json())
-    odd = [json.dumps({**written, "memo": text}) for text in ("", "zz", "0", "0000", "ff", 3)]
+    odd = [json.dumps({**written, "memo": text}) for text in ("", "  ", "zz", "0", "0000", "ff", 3)]
     for reader, text in [
         (other, memo.to_json()),
         (device, memo.encode().to_json()),

@@ -11,7 +11,7 @@ from discreet.core.errors import InvalidParameter
 from discreet.local.laws.kernel import Below, Kernel, toss
 from discreet.local.laws.odds import bound_odds
 from discreet.local.laws.responses.unary import UnaryKernel
-from discreet.local.laws.wire import Header, SentReport, read_object, refuse, write_line
+from discreet.local.laws.wire import HEX, Header, SentReport, read_object, refuse, write_line
 
 REPEATS = "this survey is answered again and again, from a memo that is drawn once"
 KEEP = "Call memoise(value) once, keep the memo, and call its encode() each time"
@@ -119,10 +119,9 @@ class Memo:
         written = given["memo"]
         if Header.read(given) != header or not isinstance(written, str) or len(written) != 2 * kernel.width:
             raise refuse("it is a memo of another survey")
-        try:
-            kept = int.from_bytes(bytes.fromhex(written), "little")
-        except ValueError:
-            raise refuse("its memo is not written in hexadecimal digits") from None
+        if not HEX.fullmatch(written):
+            raise refuse("its memo is not written in hexadecimal digits")
+        kept = int.from_bytes(bytes.fromhex(written), "little")
         if kept >= kernel.size:
             raise refuse("its memo has bits beyond the last value")
         return cls(header, kernel, kept)

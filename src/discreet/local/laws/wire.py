@@ -23,7 +23,8 @@ LONGEST = 1 << 26
 DIGITS = 400
 """Of a number that travels, on either side of the line: all floats have fewer."""
 _EPSILON = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?", re.ASCII)
-_HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
+HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
+"""How payloads are written: `bytes.fromhex` would read blanks as nothing."""
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _WAY_OUT = "Take the survey from the collector again, and send reports made for it"
 
@@ -77,7 +78,7 @@ class SentReport:
         """Read one line of JSON."""
         given = read_object(text, {"version", "kind", "domain", "epsilon", "report"})
         payload = given["report"]
-        if not isinstance(payload, str) or not _HEX.fullmatch(payload):
+        if not isinstance(payload, str) or not HEX.fullmatch(payload):
             raise refuse("its payload is not written in hexadecimal digits")
         return cls(Header.read(given), bytes.fromhex(payload))
 
