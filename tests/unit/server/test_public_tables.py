@@ -118,6 +118,7 @@ def test_what_is_not_declared_or_leads_out_is_refused(tmp_path, options):
 def test_private_rows_are_no_public_table(tmp_path, where):
     """Neither of the same data set nor of another one: a person's rows would be told without noise."""
     path = home(tmp_path, options=f'public = {{ wards = "{where}" }}\nepsilon = 1')
+    (tmp_path / "more").mkdir()
     (tmp_path / "link.csv").symlink_to(tmp_path / "visits.csv")
     (tmp_path / "hard.csv").hardlink_to(tmp_path / "visits.csv")
     (tmp_path / "other.csv").write_text(WARDS)
