@@ -1,5 +1,6 @@
 """Output perturbation: how far minima of neighbours are apart, however they are found; errors of weights."""
 
+import itertools
 import math
 import warnings
 from fractions import Fraction
@@ -138,6 +139,19 @@ def test_any_number_of_rows_at_one_place_has_a_minimum(count):
         rows = np.full((count, 3), 1024)
         targets = np.where(np.arange(count) % 3 == 0, PARTS, 0)
         assert np.isfinite(find(minimum(link, ridge=1), rows, targets)).all()
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_rows_where_a_table_bends_keep_no_solver_busy(link, monkeypatch):
+    monkeypatch.setattr(noisy_minimum, "_TURNS", 60)  # whether weights are found is not for rows to decide
+    rng, signs = unsafe_seeded(1), np.array(list(itertools.product((-1, 1), repeat=3)))
+    for unit, nudge in itertools.product((1, 3, 4096), (0, 2)):
+        mechanism = minimum(link, ridge=1, resolution=unit)
+        rows = np.clip(signs * unit - signs * np.arange(3) * nudge, -unit, unit)
+        for _ in range(10):
+            many = 10 ** np.array([rng.bits(2) for _ in rows])
+            targets = np.array([[0, PARTS, 1, PARTS // 2][rng.bits(1 if link.labels else 2)] for _ in rows])
+            find(mechanism, np.repeat(rows, many, axis=0), np.repeat(targets, many))
 
 
 def test_no_score_leaves_64_bits_and_no_minimum_lies_beyond():

@@ -24,6 +24,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.core.parameters import Exact, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
+from discreet.core.search import narrow
 from discreet.learning.budgets import Measurement
 from discreet.learning.linear_models.linear_scores import LinearScores
 from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_pairs
@@ -39,7 +40,8 @@ _FINEST_PARTS = 1 << 30
 _UNIT = 1 << 20  # means are, in the table; and so is where a score lies between two entries
 _NEAR = 64  # a slope below this part of what the longest row adds to one is next to none
 _CHUNK = 1 << 8  # rows whose pulls are added up at a time, below 2**63
-_WIDEST, _TURNS, _HALVINGS = 1 << 10, 100_000, 12
+_WIDEST, _TURNS, _HALVINGS = 1 << 10, 100_000, 4
+_SHORTEST, _LONGEST = 2.0**-40, 2.0**40  # how often a step is taken at least, and at most
 _FARTHEST = 64.0  # where weights are clamped while they are judged
 
 
@@ -165,7 +167,7 @@ class _Objective:
     def minimise(self) -> Integers:
         """Return weights in parts of 1 / fine where the slope is next to none.
 
-        By Newton steps, and small ones where these do not help.
+        By Newton steps; where one does not lead to half the slope, by the lowest point in its direction.
         """
         scale, ridge = (
             self._public.ridge.denominator * _UNIT**2 * self._public.resolution,
@@ -178,19 +180,31 @@ class _Objective:
             if square <= most:
                 return weights
             steep = np.array([float(Fraction(each, scale)) for each in slope])
-            bent = self._bend(weights) + ridge * np.eye(len(steep))
-            move = np.linalg.solve(bent, steep)
-            for place in range(_HALVINGS):
-                ahead = self._step(weights, move / (1 << place))
-                there, less = self._measure(ahead)
-                if less < square * (1 - 0.25 / (1 << place)) ** 2:
-                    break
-            else:  # such a step goes down on any convex function that bends no more than that
-                bound = len(self._rows) * float(self._public.tables.steepest) * self._public.length
-                ahead = self._step(weights, steep / (bound + ridge))
+            move = np.linalg.solve(self._bend(weights) + ridge * np.eye(len(steep)), steep)
+            ahead = self._step(weights, move)
+            there, less = self._measure(ahead)
+            if 4 * less >= square:
+                ahead = self._step(weights, move * self._find_lowest(weights, move))
                 there, less = self._measure(ahead)
             weights, slope, square = ahead, there, less
         raise InternalError("no weights with next to no slope were found")
+
+    def _find_lowest(self, weights: Integers, move: Floats) -> float:
+        """Return about how many times a move leads to where the slope along it changes its sign."""
+
+        def is_beyond(times: float) -> bool:
+            slope, _ = self._measure(self._step(weights, move * times))
+            along: float = sum(a * b for a, b in zip(slope, move.tolist(), strict=True))
+            return along <= 0
+
+        high = 1.0
+        if is_beyond(high):
+            while high > _SHORTEST and is_beyond(high / 2):
+                high /= 2
+        else:
+            while high < _LONGEST and not is_beyond(high):
+                high *= 2
+        return narrow(is_beyond, high / 2, high, steps=_HALVINGS)[0]
 
     def _step(self, weights: Integers, move: Floats) -> Integers:
         farthest = _WEIGHTIEST * self._fine
@@ -208,26 +222,37 @@ class _Objective:
         slope = [held * each - bottom * pull for each, pull in zip(weights.tolist(), pulls, strict=True)]
         return slope, sum(each * each for each in slope)
 
-    def _pull(self, scores: Integers, part: slice) -> Integers:
-        """Return the residual of each row, a whole number that never rises with its score."""
-        one, sides = self._public.resolution * self._fine // PARTS, self._sides[part]
-        placed = np.clip(sides * scores, -REACH * one, REACH * one) + REACH * one
+    def _find_entries(self, scores: Integers, part: slice) -> tuple[Integers, Integers]:
+        """Return the entry of the table below each score, and how far it is to the next, in units."""
+        one = self._public.resolution * self._fine // PARTS
+        placed = np.clip(self._sides[part] * scores, -REACH * one, REACH * one) + REACH * one
         entry = np.minimum(placed // one, 2 * REACH - 1)
-        between = (placed - entry * one) * _UNIT // one
+        return entry, (placed - entry * one) * _UNIT // one
+
+    def _find_residuals(self, entry: Integers, between: Integers, part: slice) -> Integers:
+        """Return the residual of each row before it is cut off."""
         mean = self._means[entry] * _UNIT + (self._means[entry + 1] - self._means[entry]) * between
         if self._public.link is Link.MARGIN:
-            return np.asarray(sides * mean)
-        return np.asarray(np.clip(self._targets[part] * (_UNIT**2 // PARTS) - mean, -self._cut, self._cut))
+            return np.asarray(self._sides[part] * mean)
+        return np.asarray(self._targets[part] * (_UNIT**2 // PARTS) - mean)
+
+    def _pull(self, scores: Integers, part: slice) -> Integers:
+        """Return the residual of each row, a whole number that never rises with its score."""
+        found = self._find_residuals(*self._find_entries(scores, part), part)
+        return np.clip(found, -self._cut, self._cut)
 
     def _bend(self, weights: Integers) -> Floats:
-        """Return about the curvature of the loss: only how fast a minimum is found depends on it."""
-        tables, unit = self._public.tables, self._public.resolution
-        scores = np.rint((self._rows @ (weights / self._fine)) / unit * PARTS).astype(np.int64)
-        curves = tables.curves(np.clip(scores, -REACH, REACH), self._targets) * (
-            float(tables.steepest) / tables.bend
-        )
-        rows = self._rows / unit
-        return np.asarray(rows.T @ (curves[:, None] * rows))
+        """Return the curvature of the loss, in floats: only how fast a minimum is found depends on it.
+
+        It is that of the table, cut off and interpolated as it is: where rows are many, another one that is
+        nearly the same leads nowhere.
+        """
+        whole = slice(None)
+        entry, between = self._find_entries(self._rows @ weights, whole)
+        bent = np.abs(self._means[entry + 1] - self._means[entry]) * (PARTS / _UNIT)
+        bent[np.abs(self._find_residuals(entry, between, whole)) >= self._cut] = 0
+        rows = self._rows / self._public.resolution
+        return np.asarray(rows.T @ (bent[:, None] * rows))
 
 
 @lru_cache(maxsize=8)
