@@ -149,9 +149,9 @@ def _of_unit(value: UnitValue, tables: PlanTables) -> str:
     """Return what a unit's value is computed of: a first or last day is that of dates."""
     if value.number is None:
         return "*"
-    own = value.number.fields[0]
-    is_day = date_of(value, tables) is not None and value.number == variable(own)
-    return name_sql(own) if is_day else number_sql(value.number, tables)
+    if date_of(value, tables) is not None and value.number == variable(value.number.fields[0]):
+        return name_sql(value.number.fields[0])
+    return number_sql(value.number, tables)
 
 
 def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
