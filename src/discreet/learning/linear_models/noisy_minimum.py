@@ -52,7 +52,7 @@ class NoisyMinimum(MeasuredLearner):
     Privacy: (epsilon, delta). A row pulls no harder than the largest residual times its length, so weights
     with the smallest loss move by that over the ridge at most, and are found to within a 64th of it.
     Accuracy: error(beta) bounds how far any weight is from where the ridge has it. No standard errors.
-    Time: O(rows size^2) a step of a solver; exact for up to 2**24 rows.
+    Time: O(rows size^2) a step of a solver; made for up to 2**24 rows, and fewer where `cut` is tiny.
 
     Parameters
     ----------
