@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import warnings
 from fractions import Fraction
 
@@ -152,6 +153,18 @@ def test_rows_where_a_table_bends_keep_no_solver_busy(link, monkeypatch):
             many = 10 ** np.array([rng.bits(2) for _ in rows])
             targets = np.array([[0, PARTS, 1, PARTS // 2][rng.bits(1 if link.labels else 2)] for _ in rows])
             find(mechanism, np.repeat(rows, many, axis=0), np.repeat(targets, many))
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_ridge_is_refused_before_it_hides_the_slope_of_rows(link, monkeypatch):
+    """With a larger one an empty table had weights, and one with people in it an error."""
+    monkeypatch.setattr(noisy_minimum, "_TURNS", 60)
+    with pytest.raises(InvalidParameter, match="at most") as refused:
+        minimum(link, ridge=1 << 40)
+    most = int(re.search(r"at most (\d+) rows", str(refused.value))[1])
+    rows, targets = people(link, 400)
+    for ridge in (most, most * 2 // 3, most // 10):
+        find(minimum(link, ridge=ridge), rows, targets)
 
 
 def test_no_score_leaves_64_bits_and_no_minimum_lies_beyond():

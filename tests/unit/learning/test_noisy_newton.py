@@ -164,6 +164,15 @@ def test_weights_that_noise_hides_may_wander():
     assert leaks[2, 2] > 0.05 > np.abs(leaks[:2]).max()
 
 
+def test_no_errors_are_told_of_a_step_that_was_shortened():
+    """A hidden weight that wanders far shortens the step for all: the others are not where it leads."""
+    for pull, is_told in ((17.0, True), (600.0, False)):
+        slope = Slope(np.array([0.0, 50.0, pull]), np.diag([1000.0, 400.0, 3.0]), 1.0, 5.0)
+        move = slope.step(np.zeros(3), ridge=0.0, length=3)
+        assert bool(np.isclose(move[1], 50 / 400)) is is_told
+        assert slope.settles(move, ridge=0.0, length=3) is is_told
+
+
 @pytest.mark.parametrize("epsilon", [1, 10])
 def test_the_plainest_regression_has_standard_errors(epsilon):
     """Ages and sexes of 20,000 people, none of them missing: both weights have errors at such budgets."""

@@ -16,6 +16,7 @@ _EDGE = 2.0  # times the deviation and the root of the size: the largest eigenva
 _SETTLED = 0.5  # how far the last step may move the score of the longest row, for errors to be told
 _WIDEST = 2.0  # the deviation of residuals, in halves of the range of a number
 _LONGEST = 4.0  # how far one step may move the score of the longest row
+_WHOLE = 0.999  # the part of that below which no step was shortened, whatever floats make of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +123,16 @@ class Slope:
         return inverse @ (spread * self.curvature + noise) @ inverse, inverse @ lifted
 
     def settles(self, move: Floats, *, ridge: float, length: int) -> bool:
-        """Tell whether a step moves no score far, but in directions that the noise hides.
+        """Tell whether a step was taken whole and moves no score far, but in directions that the noise hides.
 
         There weights wander as the noise has it, whatever the budget, and no error of theirs is told. So few
-        rows lie there that what others measure is moved by no more than the noise of the curvature.
+        rows lie there that what others measure is moved by no more than the noise of the curvature. But where
+        they wander so far that the step is shortened, it is for all others too: these are on their way still.
         """
         values, vectors = np.linalg.eigh(self.curvature + self._ridge(ridge))
         told = vectors[:, values >= (1 - HIDDEN) * self._least]
-        return float(np.linalg.norm(told.T @ move)) * math.sqrt(length) < _SETTLED
+        whole, far = (float(np.linalg.norm(each)) * math.sqrt(length) for each in (move, told.T @ move))
+        return whole < _WHOLE * _LONGEST and far < _SETTLED
 
     @property
     def _least(self) -> float:

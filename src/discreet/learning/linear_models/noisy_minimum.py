@@ -52,7 +52,7 @@ class NoisyMinimum(MeasuredLearner):
     Privacy: (epsilon, delta). A row pulls no harder than the largest residual times its length, so weights
     with the smallest loss move by that over the ridge at most, and are found to within a 64th of it.
     Accuracy: error(beta) bounds how far any weight is from where the ridge has it. No standard errors.
-    Time: O(rows size^2) a step of a solver; exact for up to 2**24 rows.
+    Time: O(rows size^2) a step of a solver; made for up to 2**24 rows, and fewer where `cut` is tiny.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class NoisyMinimum(MeasuredLearner):
     neighbours
         `AddRemove` or `Replace`.
     ridge
-        The ridge on all weights, that of the constant among them, in rows; 1 at least. Noise is in proportion
-        to one over it, and weights are drawn towards 0 as hard.
+        The ridge on all weights, that of the constant among them, in rows; 1 at least, and no more than whole
+        numbers can tell. Noise is in proportion to one over it, and weights are drawn towards 0 as hard.
     parts
         Weights are rounded to whole numbers of 1 / parts. Only audits want them coarse.
     most, cut, resolution, judged
@@ -106,11 +106,15 @@ class NoisyMinimum(MeasuredLearner):
             )
         if self.size > _WIDEST:
             raise InvalidParameter(name="size", rule=f"at most {_WIDEST} columns", value=self.size)
-        if not 1 <= self.ridge <= 1 << 40:
-            raise InvalidParameter(name="ridge", rule="from 1 to 2**40 rows", value=self.ridge)
+        if self.ridge < 1:
+            raise InvalidParameter(name="ridge", rule="at least 1 row", value=self.ridge)
         if self.parts > _FINEST_PARTS:
             raise InvalidParameter(name="parts", rule=f"at most {_FINEST_PARTS}", value=self.parts)
         MeasuredLearner._complete(self)  # noqa: SLF001 - its own base
+        # Or the slope of the ridge alone would leave out what is next to none, from one weight to the next.
+        most = math.isqrt(math.floor((self.cut * self.fine / _NEAR) ** 2 * self.length / self.size))
+        if self.ridge > most:
+            raise InvalidParameter(name="ridge", rule=f"at most {most} rows", value=self.ridge)
 
     def _measurements(self) -> tuple[Measurement, ...]:
         rows = 2 if isinstance(self.neighbours, Replace) else 1
