@@ -92,7 +92,7 @@ def test_a_solver_that_errs_is_not_believed(trust, monkeypatch):
     known, bend = find(mechanism, rows, targets), _Objective._bend
     monkeypatch.setattr(_Objective, "_bend", lambda self, weights: trust * bend(self, weights))
     apart = np.linalg.norm(find(mechanism, rows, targets) - known)
-    assert apart <= 2 * 0.5 * math.sqrt(3) / 64 / 10
+    assert apart <= 2 * 0.5 * math.sqrt(3) * mechanism.near / 10 <= math.sqrt(3) / 600
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -174,12 +174,26 @@ def test_no_score_leaves_64_bits_and_no_minimum_lies_beyond():
     for mechanism in (wide, minimum(resolution=4096)):
         farthest = 8192 * mechanism.fine * math.sqrt(mechanism.size) * math.sqrt(mechanism.length)
         assert farthest * mechanism.resolution <= 2**62
-    for mechanism, count in ((wide, 2000), (minimum(size=1, length=1, ridge=1), 400_000)):
+    for mechanism, count, unit in ((wide, 8000, 4), (minimum(size=1, length=1, ridge=1), 400_000, 1)):
         rows = np.zeros((count, mechanism.size), dtype=int)
-        rows[:, 0] = np.where(np.arange(count) % 2, 1, -1)  # next to nothing tells the labels apart
+        rows[:, 0] = np.where(np.arange(count) % 2, unit, -unit)  # next to nothing tells the labels apart
         found = find(mechanism, rows, (rows[:, 0] > 0) * PARTS)
-        assert found[0] == pytest.approx(count / 2 / 1024, rel=0.1)
+        assert found[0] == pytest.approx(count * unit / 2 / 1024, rel=0.1)
         assert (found[1:] == 0).all()
+
+
+def test_what_a_coarse_grid_leaves_of_a_slope_is_paid_for():
+    """With a tiny cut, or in wide tables, no weights had so small a slope: rows decided whether it ended."""
+    fine, wide = minimum(), minimum(size=1024, length=1024, ridge=1)
+    assert fine.near == pytest.approx(1 / 64, rel=0.05) and 0.2 < wide.near < 0.3
+    cut = {"cut": 1 / 1024, "size": 64, "length": 64, "ridge": 1}
+    tiny = minimum(Link.LINEAR, **cut)
+    for one in (wide, tiny):
+        least = one.cut * (1 + 2 * one.near) * math.isqrt(one.length) / one.ridge * one.parts
+        assert least**2 <= one.noises[0].square <= (2 * least) ** 2
+    generator = np.random.default_rng(4)  # noqa: TID251
+    rows = generator.choice([-1024, 1024], (1 << 16, 64))
+    find(tiny, rows, (generator.random(1 << 16) < 0.3) * PARTS)
 
 
 class SeededMinimum(MinimumClassifier):

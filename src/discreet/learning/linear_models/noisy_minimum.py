@@ -32,15 +32,14 @@ from discreet.learning.linear_models.links import PARTS, REACH, Link, find_means
 from discreet.noise import DiscreteGaussian
 from discreet.query_release.linear.joint_noise import root_up
 
-_FINEST = (
-    36  # the logarithm of the finest part of one that weights are whole numbers of while a minimum is sought
-)
-_WEIGHTIEST = 1 << 13  # no minimum of 2**24 rows is further away than that, whatever they hold
+_MANY, _NUMBERS = 1 << 24, 1 << 28  # rows, and numbers in them, that are always brought to an end
+_FINEST = 36  # log2 of the finest part of one that weights are whole numbers of while a minimum is sought
+_WEIGHTIEST = 1 << 13  # no minimum of so many rows is further away than that
 _FINEST_PARTS = 1 << 30
 _UNIT = 1 << 20  # means are, in the table; and so is where a score lies between two entries
-_NEAR = 64  # a slope below this part of what the longest row adds to one is next to none
+_NEAR = 64  # a slope below this part of what the longest row adds to one is next to none, on a fine grid
 _CHUNK = 1 << 8  # rows whose pulls are added up at a time, below 2**63
-_WIDEST, _TURNS, _HALVINGS = 1 << 10, 100_000, 4
+_WIDEST, _TURNS, _HALVINGS = 1 << 10, 10_000, 4
 _SHORTEST, _LONGEST = 2.0**-40, 2.0**40  # how often a step is taken at least, and at most
 _FARTHEST = 64.0  # where weights are clamped while they are judged
 
@@ -50,9 +49,9 @@ class NoisyMinimum(MeasuredLearner):
     """Fit a linear model with a link by a ridge, and add noise to its weights: output perturbation.
 
     Privacy: (epsilon, delta). A row pulls no harder than the largest residual times its length, so weights
-    with the smallest loss move by that over the ridge at most, and are found to within a 64th of it.
+    with the smallest loss move by that over the ridge at most, and are found to within `near` of it.
     Accuracy: error(beta) bounds how far any weight is from where the ridge has it. No standard errors.
-    Time: O(rows size^2) a step of a solver; made for up to 2**24 rows, and fewer where `cut` is tiny.
+    Time: O(rows size^2) a step of a solver; made for up to 2**24 rows of 2**28 numbers in all.
 
     Parameters
     ----------
@@ -118,8 +117,8 @@ class NoisyMinimum(MeasuredLearner):
 
     def _measurements(self) -> tuple[Measurement, ...]:
         rows = 2 if isinstance(self.neighbours, Replace) else 1
-        # Both are off the smallest by 1 / _NEAR of a row's pull at most, and each weight by half of a part.
-        square = (self.cut * (rows + Fraction(2, _NEAR)) / self.ridge * self.parts) ** 2 * self.length
+        # Both are off the smallest by `near` of a row's pull at most, and each weight by half of a part.
+        square = (self.cut * (rows + 2 * self.near) / self.ridge * self.parts) ** 2 * self.length
         moved = root_up(math.ceil(square)) + root_up(self.size)
         rest = 1 - self.judged * JUDGED
         made = [Measurement(math.ceil(moved**2), rest)]
@@ -134,10 +133,20 @@ class NoisyMinimum(MeasuredLearner):
         room = (1 << 62) // (_WEIGHTIEST * self.resolution * across)
         return 1 << min(_FINEST, room.bit_length() - 1)
 
+    @property
+    def near(self) -> Fraction:
+        """How steep it may be where weights are taken, as a part of what the longest row adds to a slope.
+
+        What rounding the weights of so many rows leaves is in it, so that no rows keep a solver from its end.
+        """
+        many = min(_MANY, _NUMBERS // self.size)
+        bent = many * self.tables.steepest * root_up(self.length * self.size)
+        return Fraction(1, _NEAR) + (bent + self.ridge * root_up(self.size)) / (2 * self.fine * self.cut)
+
     def error(self, beta: checks.Number) -> float:
         """Bound how far any weight is from where rows and ridge have it, but for a probability beta."""
         reach = DiscreteGaussian(self.noises[0].variance).reach(each_of(self.size, beta))
-        off = self.cut * root_up(self.length) / _NEAR / self.ridge
+        off = self.cut * root_up(self.length) * self.near / self.ridge
         return up((reach + Fraction(1, 2)) / self.parts + off)
 
     def _draw(self, data: Any, rng: Rng) -> LinearScores:
@@ -177,7 +186,7 @@ class _Objective:
             self._public.ridge.denominator * _UNIT**2 * self._public.resolution,
             float(self._public.ridge),
         )
-        most = (self._public.cut / _NEAR * scale) ** 2 * self._public.length
+        most = (self._public.cut * self._public.near * scale) ** 2 * self._public.length
         weights = np.zeros(self._public.size, dtype=np.int64)
         slope, square = self._measure(weights)
         for _ in range(_TURNS):
