@@ -137,9 +137,7 @@ def read_numbers(column: Array) -> Floats:
             return column.astype(np.float64)
     if column.dtype.kind == "b":
         return column.astype(np.float64)
-    if (
-        column.dtype.kind in "mM"
-    ):  # some of them NumPy lists as whole numbers, where a column of objects has dates
+    if column.dtype.kind in "mM":  # NumPy lists some as whole numbers; in a column of objects they are dates
         return np.full(len(column), np.nan)
     return np.array([_read(value) for value in column.tolist()], dtype=np.float64).reshape(len(column))
 
@@ -214,12 +212,16 @@ def read_columns(columns: Any, names: Sequence[Any]) -> tuple[Declared, ...]:
         raise InvalidParameter(
             name="columns",
             rule=f"{len(names)} declarations, one a column",
-            got=f"{len(listed)}"
-            if len(listed) != len(names) and listed
-            else f"a {type(columns).__name__} of others",
+            got=_describe(columns, listed, len(names)),
             hint="Pass Range(lower, upper) or Choices(values) for each; bounds are never read from data",
         )
     return tuple(listed)
+
+
+def _describe(columns: Any, listed: Sequence[Any], wanted: int) -> str:
+    if listed and len(listed) != wanted:
+        return f"{len(listed)}"
+    return f"a {type(columns).__name__} of something else"
 
 
 def count_columns(columns: Any) -> int | None:

@@ -46,6 +46,7 @@ from discreet.query_release.planning.released import Released
 
 Data = TypeVar("Data")
 Value = TypeVar("Value")
+_Workload = Workload | TableWorkload
 _ENDED = "its session was closed"
 
 
@@ -142,16 +143,11 @@ class Session:
     ) -> QuestionPlan: ...
     @overload
     def plan(
-        self,
-        wanted: Workload | TableWorkload,
-        *,
-        epsilon: checks.Number,
-        delta: checks.Number,
-        **public: Any,
+        self, wanted: _Workload, *, epsilon: checks.Number, delta: checks.Number, **public: Any
     ) -> ReleasePlan: ...
     def plan(
         self,
-        wanted: str | Workload | TableWorkload,
+        wanted: str | _Workload,
         *,
         epsilon: checks.Number,
         delta: checks.Number | None = None,
@@ -248,7 +244,7 @@ class Session:
 
     def release(
         self,
-        wanted: Workload | TableWorkload | ReleasePlan,
+        wanted: _Workload | ReleasePlan,
         *,
         epsilon: checks.Number | None = None,
         delta: checks.Number | None = None,

@@ -146,6 +146,13 @@ def list_pairs(neighbours: Neighbours, rows: list[tuple[int, int]], size: int) -
     return [(_stack(left), _stack(right)) for left, right in neighbours.pairs(rows, size)]
 
 
+def list_example() -> tuple[Integers, Integers]:
+    """Return a table of a constant and one column, with targets of 0 and 1, for cards."""
+    place = np.arange(300)
+    rows = np.stack([np.full(300, 1024), (place * 37) % 1024], axis=1)
+    return rows, (place % 3 > 0) * PARTS
+
+
 def _stack(rows: Any) -> tuple[Integers, Integers]:
     numbers = np.array([number for number, _ in rows], dtype=np.int64).reshape(len(rows), 1)
     return numbers, np.array([target for _, target in rows], dtype=np.int64)

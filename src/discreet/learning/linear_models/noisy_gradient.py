@@ -20,7 +20,7 @@ from discreet.learning.budgets import (
     count_moves,
 )
 from discreet.learning.linear_models.linear_scores import LinearScores
-from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_pairs
+from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_example, list_pairs
 from discreet.learning.linear_models.links import PARTS, Link
 from discreet.learning.linear_models.rows import walk
 
@@ -184,9 +184,7 @@ def _example() -> tuple[NoisyGradient, Any]:
         delta=1e-9,
         neighbours=AddRemove("person"),
     )
-    place = np.arange(300)
-    rows = np.stack([np.full(300, 1024), (place * 37) % 1024], axis=1)
-    return mechanism, (rows, (place % 3 > 0) * PARTS)
+    return mechanism, list_example()
 
 
 CARD = Card(

@@ -27,7 +27,7 @@ from discreet.core.rounding import up
 from discreet.core.search import narrow
 from discreet.learning.budgets import Measurement
 from discreet.learning.linear_models.linear_scores import LinearScores
-from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_pairs
+from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_example, list_pairs
 from discreet.learning.linear_models.links import PARTS, REACH, Link, find_means
 from discreet.noise import DiscreteGaussian
 from discreet.query_release.linear.joint_noise import root_up
@@ -299,9 +299,7 @@ def _example() -> tuple[NoisyMinimum, Any]:
         delta=1e-9,
         neighbours=AddRemove("person"),
     )
-    place = np.arange(300)
-    rows = np.stack([np.full(300, 1024), (place * 37) % 1024], axis=1)
-    return mechanism, (rows, (place % 3 > 0) * PARTS)
+    return mechanism, list_example()
 
 
 CARD = Card(

@@ -20,7 +20,7 @@ from discreet.learning.budgets import (
     count_moves,
 )
 from discreet.learning.linear_models.linear_scores import LinearScores, Slope
-from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_pairs
+from discreet.learning.linear_models.linked_learner import JUDGED, MeasuredLearner, list_example, list_pairs
 from discreet.learning.linear_models.links import (
     PARTS,
     Link,
@@ -198,9 +198,7 @@ def _example() -> tuple[NoisyNewton, Any]:
     mechanism = NoisyNewton(
         link=Link.LOGISTIC, size=2, length=2, epsilon=1, delta=1e-9, neighbours=AddRemove("person")
     )
-    place = np.arange(300)
-    rows = np.stack([np.full(300, 1024), (place * 37) % 1024], axis=1)
-    return mechanism, (rows, (place % 3 > 0) * PARTS)
+    return mechanism, list_example()
 
 
 CARD = Card(

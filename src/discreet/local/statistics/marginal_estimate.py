@@ -101,7 +101,7 @@ class MarginalEstimate:
     def __repr__(self) -> str:
         survey, off = self.survey, f"{self.error(0.05):.4g} (95 %, all at once)"
         what = f"marginals of up to {survey.width} of {len(survey.universe.shape)} attributes"
-        return f"<{what} ± {off}, {self.people} reports, {survey.words} each>"
+        return f"<{what} ± {off}, {self.people} reports, each {survey.words}>"
 
     def _read_axes(self, names: Iterable[str]) -> tuple[int, ...]:
         axes = self.survey.universe.axes(names)
