@@ -89,3 +89,9 @@ def test_the_front_page_leads_to_every_page():
         page.name for page in pages if page.name != "index.md" and f"({page.relative_to(DOCS)})" not in front
     ]
     assert len(pages) > 25 and not missing, missing
+
+
+def test_the_sites_contents_name_the_pages_of_the_front_page_in_its_order():
+    contents = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), flags=re.MULTILINE)
+    _, told = (DOCS / "index.md").read_text().split("**To begin with**")
+    assert contents == ["index.md", *re.findall(r"\]\(([\w/-]+\.md)\)", told)]
