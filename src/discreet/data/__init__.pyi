@@ -1,3 +1,4 @@
+from discreet.data.bounds_search import BoundsSearch as BoundsSearch
 from discreet.data.schema.schema import Boolean as Boolean
 from discreet.data.schema.schema import Category as Category
 from discreet.data.schema.schema import Column as Column

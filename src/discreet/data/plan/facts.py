@@ -194,7 +194,7 @@ def _check_work(known: Facts) -> None:
         if found > most:
             way_out = "Ask for fewer aggregates, quantiles, groups or grouping sets at once"
             if most == MAX_SCORED:
-                way_out += ", or give contribution_bounds_per_row"
+                way_out += ", round the values, as in ROUND(x, -2), or give contribution_bounds_per_row"
             raise Refused(what="SELECT", why=f"it needs {found} {what}; {most} is the most", way_out=way_out)
     check_computed(known.plan, groups)
 

@@ -322,8 +322,12 @@ class Answer:
         """Return one column of values."""
         return tuple(self.shown.values(name))
 
-    def interval(self, name: str, confidence: checks.Number) -> tuple[Interval, ...]:
+    def interval(
+        self, name: str, confidence: checks.Number, *, together: bool = True
+    ) -> tuple[Interval, ...]:
         """Return (low, high) for every row: all true values of the column lie there with that probability.
+
+        They hold together whatever is asked: `together` is there because a curator's `Reply` has both kinds.
 
         Those that HAVING and LIMIT leave out are counted: which rows are shown depends on the noise. Where a
         true value is missing, because it divides by 0 say, the interval promises nothing.
@@ -331,6 +335,7 @@ class Answer:
         The intervals of quantiles were chosen with their values, for 95 %: they are given for anything less,
         and the declared range for anything more. Of several quantiles there are as many lows and highs.
         """
+        checks.instance(bool, together=together)
         level = checks.probability(confidence=confidence)
         return tuple(self.shown.intervals(name, level))
 
