@@ -15,7 +15,7 @@ from typing import Any
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, Refused
 from discreet.curator.hypotheses.shared import choose_columns
-from discreet.data.linear import Counts
+from discreet.data.counts import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse

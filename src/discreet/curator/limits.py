@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from discreet.core import checks
 from discreet.core.errors import Refused
-from discreet.data.linear import Counts
+from discreet.data.counts import Counts
 from discreet.data.plan.after import count_computed
 from discreet.data.plan.nodes import Plan
 from discreet.queries.kinds.groups import Groups
@@ -115,7 +115,7 @@ def _require_little(parts: int) -> None:
 def require_small(asked: Counts | Workload, *, cells: int) -> None:
     """Raise unless a question at no cost asks for a bounded amount of work."""
     if isinstance(asked, Counts):
-        groups, work = asked.groups, asked.work
+        groups, work = asked.numbers, asked.work
     else:
         groups = len(asked)
         by_table = isinstance(asked, Groups | Marginals)
@@ -127,7 +127,7 @@ def require_small(asked: Counts | Workload, *, cells: int) -> None:
             way_out="Ask for fewer groups, or in several questions",
         )
     if isinstance(asked, Counts):
-        _require_little(groups * asked.computed)
+        _require_little(asked.groups * asked.computed)
     most = max(WORK, 16 * cells)
     if work > most:
         raise Refused(

@@ -37,7 +37,7 @@ from discreet.curator.records import Records
 from discreet.curator.reply import Reply
 from discreet.curator.standing.standing_questions import StandingQuestions
 from discreet.curator.ticks import FairLock, Ticks
-from discreet.data.linear import Counts
+from discreet.data.counts import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import QuestionPlan, cap_rows
@@ -177,7 +177,7 @@ class Service:
             if issubclass(type(query), Workload):  # not by __class__, which may say anything
                 workload = write_workload(query)  # type: ignore[arg-type]
                 answers = hypothesis.ask_many(workload)
-                desk.history.note(repr(workload), find_least_sure(answers), {})
+                desk.history.note(repr(workload), find_least_sure([answers]), {})
                 return tuple(answers)
             one = write_query(query)  # type: ignore[arg-type]
             answer = hypothesis.ask(one)

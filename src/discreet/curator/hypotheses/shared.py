@@ -19,13 +19,13 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
-from discreet.curator.hypotheses.released_counts import make_reply
+from discreet.curator.hypotheses.released_counts import make_reply, widen
 from discreet.curator.limits import require_small
 from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
-from discreet.data.linear import Counts
+from discreet.data.counts import CountedRows, Counts
 from discreet.data.plan.after import has_interval, linear_parts
-from discreet.data.plan.nodes import After, Aggregate, Options, Output, Plan
+from discreet.data.plan.nodes import After, Aggregate, Options, Output, Plan, leaves
 from discreet.data.plan.tables import PlanTables
 from discreet.data.pricing.question_plan import ColumnError
 from discreet.data.pricing.usefulness import RowsKnown
@@ -116,7 +116,7 @@ class SharedHypothesis(ABC):
         with contextlib.suppress(Refused):
             counts = self.counts(alone, tables)
             if counts is not None:
-                workload = counts.workload()
+                workload = counts.parts[0].workload()
                 off = float(self._foretell(workload)[0][0])
                 if math.isfinite(off):
                     said = max(0.0, float(self._say(workload)[0])) + off
@@ -129,10 +129,13 @@ class SharedHypothesis(ABC):
         return Fraction(max(0.0, self._total))
 
     def answer(self, plan: Plan, counts: Counts) -> Reply:
-        """Answer a question that counts rows, all groups at once."""
-        codes = counts.box()
+        """Answer a question that is made of counts, each condition by itself and all groups at once."""
+        return make_reply(plan, counts, [self._answer_part(part) for part in counts.parts])
+
+    def _answer_part(self, part: CountedRows) -> OnlineAnswers:
+        codes = part.box()
         answers = None if codes is None else self._settle(OneBox(self.universe.shape, codes))
-        return make_reply(plan, counts, self.ask_many(counts.workload()) if answers is None else answers)
+        return self.ask_many(part.workload()) if answers is None else answers
 
     @abstractmethod
     def _settle(self, box: OneBox) -> OnlineAnswers | None:
@@ -155,29 +158,41 @@ class SharedHypothesis(ABC):
 
     def quote(self, plan: Plan, counts: Counts) -> Quote:
         """Say how well a question would be answered: as wide as its intervals would be. No row is read."""
-        own, most = (float(each.max(initial=0.0)) for each in self._foretell(counts.workload()))
+        errors = self._foretell_counts(counts)
         alone = ", in each group by itself" if counts.groups > 1 else ""
         columns, together = [], []
         for output in plan.outputs:
             if not has_interval(output.what, counts.cells.tables):
                 continue
-            # All counts of a question are one: COUNT(*).
-            linear = (
-                {output.what: Fraction(1)}
-                if isinstance(output.what, Aggregate)
-                else linear_parts(output.what)
-            )
-            if linear is None:
-                words = f"computed from a count that is off by {self._say_errors(own, most, alone)}"
+            formulas = {
+                one: counts.formulas[one] for one in leaves(output.what) if isinstance(one, Aggregate)
+            }
+            used = frozenset[int]().union(*(one.used for one in formulas.values()))
+            times, linear = widen(len(used)), linear_parts(output.what)
+            if linear is None or any(one.below is not None for one in formulas.values()):
+                own, most = (max(each) for each in zip(*(errors[one] for one in used), strict=True))
+                several = "counts that are" if len(used) > 1 else "a count that is"
+                words = f"computed from {several} off by {self._say_errors(times * own, most, alone)}"
                 columns.append(ColumnError(output.name, None, words))
                 together.append(ColumnError(output.name, None, words))
                 continue
-            times = sum(map(abs, linear.values()), Fraction(0))
-            near, far = (each if math.isinf(each) else up(times * Fraction(each)) for each in (own, most))
+            scaled = [
+                (factor * formulas[one].times, errors[formulas[one].above]) for one, factor in linear.items()
+            ]
+            near = _add_up((factor, times * own) for factor, (own, _) in scaled)
+            far = _add_up((factor, most) for factor, (_, most) in scaled)
             words = self._say_errors(near, far, alone)
             columns.append(ColumnError(output.name, _bounded(near), words))
             together.append(ColumnError(output.name, _bounded(far), words))
         return Quote("shared", tuple(columns), together=tuple(together))
+
+    def _foretell_counts(self, counts: Counts) -> list[tuple[float, float]]:
+        """Return the largest errors that each count would have in any group, own and all at once."""
+        found = [(0.0, 0.0)] * counts.length
+        for part in counts.parts:
+            own, most = (float(each.max(initial=0.0)) for each in self._foretell(part.workload()))
+            found[part.number] = max(found[part.number][0], own), max(found[part.number][1], most)
+        return found
 
     def _say_errors(self, own: float, most: float, alone: str) -> str:
         words = f"at most {most:.6g} at 95 %, all counts of all questions at once (proved)"
@@ -370,6 +385,14 @@ def measure_small_tables(
         neighbours=neighbours,
         weights=weights,
     )
+
+
+def _add_up(errors: Iterable[tuple[Fraction, float]]) -> float:
+    """Return by how much a sum of counts is off where each is off by as much as that, rounded up."""
+    listed = list(errors)
+    if any(math.isinf(error) for _, error in listed):
+        return math.inf
+    return up(sum((abs(times) * Fraction(error) for times, error in listed), Fraction(0)))
 
 
 def _bounded(error: float) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.fixed import Array, Floats
+from discreet.core.fixed import Array, Floats, Integers
 
 FREE, MEASURED, STALE = "free", "measured", "stale"
 
@@ -71,6 +71,16 @@ class OnlineAnswers:
         listed = [(one.value, one.error, one.kind, one.own) for one in answers]
         values, errors, kinds, owns = zip(*listed, strict=True)
         return cls(np.array(values), np.array(errors), np.array(kinds), np.array(owns))
+
+    @classmethod
+    def join(cls, several: Iterable[OnlineAnswers]) -> OnlineAnswers:
+        """Return the answers to several workloads, one after the other."""
+        listed = [(one.values, one.errors, one.kinds, one.owns) for one in several]
+        return cls(*(np.concatenate(arrays) for arrays in zip(*listed, strict=True)))
+
+    def take(self, places: Integers) -> OnlineAnswers:
+        """Return some of the answers, in another order."""
+        return OnlineAnswers(self.values[places], self.errors[places], self.kinds[places], self.owns[places])
 
     def __len__(self) -> int:
         return len(self.values)
