@@ -230,3 +230,20 @@ def test_epsilons_of_a_plot_are_a_list():
     planned = dp.plan(Marginals(Universe([("x", range(2))]), [["x"]]), epsilon=1, delta=0)
     with pytest.raises(InvalidParameter, match="epsilons must be a list"):
         planned.plot(1)
+
+
+def test_a_large_delta_must_be_meant():
+    """The rule of tables, sessions and curators: with that probability anything may be published."""
+    universe = Universe([("region", ("n", "s"))])
+    wanted = (Histogram.dense(universe, [30, 20]), Marginals.of_order(universe, 1))
+    for door in (dp.plan, dp.release):
+        with pytest.raises(InvalidParameter, match=r"delta must be at most 0.001.*large_delta=True"):
+            door(wanted, epsilon=1, delta=0.5)
+    with people(Row(), AddRemove("row")) as table:
+        asked = "SELECT COUNT(*) AS n FROM people"
+        with pytest.raises(InvalidParameter, match="large_delta=True"):
+            dp.plan([asked], table, within=10, epsilon=1, delta=0.5)
+        lax = dp.plan([asked], table, within=100_000, epsilon=1, delta=0.5, large_delta=True)
+        assert lax.fits and lax.needed > 0  # a rho that the delta alone would pay for has no least epsilon
+    made = dp.release(wanted, epsilon=1, delta=0.5, large_delta=True)
+    assert made.guarantee.implies(epsilon=1, delta=0.5)

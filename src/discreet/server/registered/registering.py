@@ -13,11 +13,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.curator.expects import read_expects
 from discreet.curator.hypotheses.opening import price_later, read_version
 from discreet.curator.hypotheses.shared import choose_columns
-from discreet.data.deltas import read_delta
 from discreet.data.schema.toml_file import read_schema, toml_value
 from discreet.server.open_datasets import open_table
 from discreet.server.registered.public_tables import require_public
