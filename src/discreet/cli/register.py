@@ -206,12 +206,13 @@ def _tell_version(added: Registered, version: str, config: Path, as_json: bool) 
 
 
 def _say_unit(added: Registered) -> Iterator[str]:
-    """Say whom the budget protects, and what to do where that is a row though somebody's name stands in it."""
+    """Say whom the budget protects, and what to do where that is a row though names stand in it."""
     yield f"  What it hides: {added.hidden}."
     if added.unused:
         yield (
-            f"  {added.unused} says whose a row is, and single rows are protected: where somebody may have several, write "
-            f'[unit] with column = "{added.unused}", max_rows and max_groups into the schema before it is served.'
+            f"  {added.unused} says whose a row is, and single rows are protected: where somebody may have "
+            f'several, write [unit] with column = "{added.unused}", max_rows and max_groups into the schema '
+            "before it is served."
         )
 
 

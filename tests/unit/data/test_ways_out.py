@@ -227,7 +227,7 @@ def test_data_without_a_declared_column(tmp_path, text: str, words: str) -> None
 
 
 def test_a_type_that_nobody_reads_is_named_and_concerns_its_own_column_only() -> None:
-    """Undeclared columns are never read: one of periods or complex numbers kept the whole frame from opening."""
+    """Undeclared columns are never read: one of complex numbers kept the whole frame shut."""
     pandas = pytest.importorskip("pandas")
     ages = pandas.DataFrame({"age": [31, 64], "ward": [1j, 2j]})
     ages["month"] = pandas.period_range("2024-01", periods=2, freq="M")
@@ -245,7 +245,7 @@ def test_a_column_that_is_called_like_a_word_of_sql() -> None:
         "t", columns=(Integer("when", lower=0, upper=9),), unit=Row(), neighbours=AddRemove("row")
     )
     public = {"schemas": (schema,), "policy": Policy(epsilon=1, delta=0)}
-    with pytest.raises(Refused, match="near when: it is not understood.* stands in double quotes"):
+    with pytest.raises(Refused, match=r"near when: it is not understood.* stands in double quotes"):
         parse("SELECT COUNT(*) FROM t WHERE when > 3", **public)
     parse('SELECT COUNT(*) FROM t WHERE "when" > 3', **public)
 

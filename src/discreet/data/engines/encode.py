@@ -132,7 +132,8 @@ def _tell_lost(column: Column) -> str:
     becomes = "they count as its null" if declared else "they are missing"
     if isinstance(column, Category):
         becomes += "" if declared else ", and in no group"
-        return f"cells with none of the declared values: {{:,}}; {becomes}. If more is public, add values, or other"
+        way_out = "If more is public, add values, or other"
+        return f"cells with none of the declared values: {{:,}}; {becomes}. {way_out}"
     if isinstance(column, Boolean):
         return f"cells that are neither true nor false: {{:,}}; {becomes}"
     if isinstance(column, Date):
@@ -172,8 +173,8 @@ def _missing(name: str, column: str, found: Sequence[str]) -> InvalidParameter:
         name=name,
         rule=f"data with a column {column}",
         got=f"{len(found)} of other names",
-        hint=f"{meant}Correct the schema, or the names of the data: a CSV file needs a header, with commas between "
-        "them, and a frame's index is no column",
+        hint=f"{meant}Correct the schema, or the names of the data: a CSV file needs a header, with commas "
+        "between them, and a frame's index is no column",
     )
 
 

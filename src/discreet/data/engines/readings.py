@@ -58,6 +58,6 @@ class RowReading:
     unread: exp.Select | None
     """One count for each column that may lose cells, under the column's name."""
     lost: Mapping[str, str] = field(default_factory=dict)
-    """What the counted cells of each of these columns are, with a place for how many, and what becomes of them."""
+    """What the counted cells of each of them are, with a place for how many, and what becomes of them."""
     users: UserRows | None = None
     """Which rows of each user are kept; all rows, where there are no users."""

@@ -50,7 +50,7 @@ class Registered:
     hidden
         Which change the budget hides.
     unused
-        The column that says whose a row is, where the schema protects single rows all the same; empty where none does.
+        The column that says whose a row is where the schema protects single rows all the same, or "".
     """
 
     facts: Dataset
