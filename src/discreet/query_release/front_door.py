@@ -9,6 +9,7 @@ from discreet.core import checks
 from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
+from discreet.core.progress import bars
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.workload import Workload
 from discreet.query_release.asked import PlansCounts, PlansQuestions, TableWorkload, read_asked
@@ -32,6 +33,7 @@ def plan(
     by: str = "average",
     score: str = "answers",
     large_delta: bool = False,
+    progress: bool = False,
 ) -> ReleasePlan: ...
 @overload
 def plan(
@@ -64,6 +66,7 @@ def plan(
     of: Any = None,
     beta: checks.Number | None = None,
     large_delta: bool = False,
+    progress: bool = False,
 ) -> Any:
     """Say what a release, or several questions, would cost and how well they would be answered.
 
@@ -92,6 +95,8 @@ def plan(
         says one; and the probability that any of them may be missed. See `Table.plan_within`.
     large_delta
         Whether a delta above a thousandth is meant: with that probability anything may be published.
+    progress
+        Whether to show a bar while the mechanisms for a workload are tried.
 
     Examples
     --------
@@ -124,7 +129,8 @@ def plan(
     if data is not None:
         rule = "left out, or given with the workload as (data, workload)"
         raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}")
-    return plan_release(wanted, **for_all, **for_release)
+    with bars(progress):
+        return plan_release(wanted, **for_all, **for_release)
 
 
 @overload
@@ -208,7 +214,9 @@ def release(
     _require_given(facts, "epsilon", "delta")
     _check_delta(delta, large=large_delta)
     request = read_asked(wanted, data)
-    return plan_release(request, **facts).release(request.data, rng=rng, progress=progress)
+    with bars(progress):
+        planned = plan_release(request, **facts)
+    return planned.release(request.data, rng=rng, progress=progress)
 
 
 def _check_delta(delta: checks.Number | None, *, large: bool) -> None:

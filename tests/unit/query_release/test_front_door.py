@@ -247,3 +247,20 @@ def test_a_large_delta_must_be_meant():
         assert lax.fits and lax.needed > 0  # a rho that the delta alone would pay for has no least epsilon
     made = dp.release(wanted, epsilon=1, delta=0.5, large_delta=True)
     assert made.guarantee.implies(epsilon=1, delta=0.5)
+
+
+def test_planning_shows_a_bar_to_whoever_asks(capsys):
+    """It takes seconds: every mechanism is tried."""
+    pytest.importorskip("rich")
+    universe = Universe([("region", ("n", "s"))])
+    wanted, given = Marginals.of_order(universe, 1), {"epsilon": 1, "delta": 0, "rows": 50}
+    planned = dp.plan(wanted, **given)
+    dp.release(planned, Histogram.dense(universe, [30, 20]))
+    assert not capsys.readouterr().out
+    dp.plan(wanted, progress=True, **given)
+    assert "trying mechanisms" in capsys.readouterr().out
+    dp.release(wanted, Histogram.dense(universe, [30, 20]), progress=True, **given)
+    assert "trying mechanisms" in capsys.readouterr().out
+    planned.plot([1, 2], progress=True)
+    shown = capsys.readouterr().out
+    assert "planning" in shown and "trying" not in shown
