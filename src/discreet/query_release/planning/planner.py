@@ -228,7 +228,9 @@ class ReleasePlan:
         _, high = narrow(fits, high / 2, high, steps=_STEPS, middle=_between)
         return shorten_up(high, 3)
 
-    def plot(self, epsilons: Iterable[checks.Number] | None = None, *, progress: bool = False) -> str:
+    def plot(
+        self, epsilons: Iterable[checks.Number] | None = None, *, progress: bool = False
+    ) -> plots.Picture:
         """Draw predicted error against epsilon as SVG text; every mechanism is tried at every epsilon.
 
         Parameters
