@@ -16,6 +16,15 @@ _DASHES = ("none", "15 5", "7 5", "3 4", "1 3")  # so that a curve under another
 _LETTER = 7.5  # about the width of one
 
 
+class Picture(str):
+    """SVG text, which a notebook shows as the picture that it is."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
 def bars(
     labels: Sequence[str],
     values: Sequence[float],
@@ -23,7 +32,7 @@ def bars(
     *,
     title: str,
     width: int = 640,
-) -> str:
+) -> Picture:
     """Draw horizontal bars from zero, each with its interval as an error bar where there are any."""
     row, top = 26, 40
     ends = intervals or [(value, value) for value in values]
@@ -51,7 +60,7 @@ def bars(
                 f'<path d="M{x(span[0]):.1f} {middle}H{x(span[1]):.1f}" stroke="{_SPAN}" stroke-width="3"/>'
             )
         parts.append(f'<text x="{max(end, x(span[1])) + 6:.1f}" y="{middle + 4}">{escape(text)}</text>')
-    return "".join([*parts, "</svg>"])
+    return Picture("".join([*parts, "</svg>"]))
 
 
 def curves(
@@ -62,7 +71,7 @@ def curves(
     y_label: str,
     width: int = 640,
     height: int = 360,
-) -> str:
+) -> Picture:
     """Draw several curves on logarithmic axes; every coordinate must be positive."""
     return _draw(series, _decades, title=title, x_label=x_label, y_label=y_label, width=width, height=height)
 
@@ -75,7 +84,7 @@ def lines(
     y_label: str,
     width: int = 640,
     height: int = 360,
-) -> str:
+) -> Picture:
     """Draw several curves on even axes."""
     return _draw(
         series, _even_axis, title=title, x_label=x_label, y_label=y_label, width=width, height=height
@@ -119,7 +128,7 @@ def _draw(
     y_label: str,
     width: int,
     height: int,
-) -> str:
+) -> Picture:
     left, top, bottom = 64, 40, 46
     right = math.ceil(40 + _LETTER * max(map(len, series)))
     points = [point for line in series.values() for point in line]
@@ -157,7 +166,7 @@ def _draw(
         f'<text x="14" y="{height / 2}" text-anchor="middle" '
         f'transform="rotate(-90 14 {height / 2})">{escape(y_label)}</text>'
     )
-    return "".join([*parts, "</svg>"])
+    return Picture("".join([*parts, "</svg>"]))
 
 
 def _write_value(value: float, low: float, high: float) -> str:

@@ -176,11 +176,11 @@ def test_values_that_are_not_declared_are_counted_for_the_owner(kind, request, c
     if kind == "postgres":
         schema = replace(schema, columns=schema.columns[:3])  # PostgreSQL has truth values of its own
     Table(data, schema=schema).close()
-    lost = {"short": 1, "long": 2, "number": 2, "flag": 1}
-    lost = {column.name: lost[column.name] for column in schema.columns}
-    assert caplog.messages == [
-        f"t.{name}: {n} cells cannot be read as declared; they are missing" for name, n in lost.items()
-    ]
+    lost = {"short": 1, "long": 2, "number": 2}
+    told = "they are missing, and in no group. If more is public, add values, or other"
+    wanted = [f"t.{name}: cells with none of the declared values: {n}; {told}" for name, n in lost.items()]
+    flags = ["t.flag: cells that are neither true nor false: 1; they are missing"]
+    assert caplog.messages == wanted + flags * (kind != "postgres")
     caplog.clear()
     others = tuple(
         replace(column, other=column.values[0]) for column in schema.columns if isinstance(column, Category)
@@ -199,4 +199,8 @@ def test_days_in_text_say_their_whole_year_or_are_missing(caplog):
         column.code_lower,
         *[None] * len(lost),
     ]
-    assert caplog.messages == [f"t.x: {len(lost)} cells cannot be read as declared; they are missing"]
+    told = f"t.x: cells that are no day such as 2024-12-31: {len(lost)}; they are missing"
+    assert caplog.messages == [told]
+    caplog.clear()
+    codes(replace(column, null=day), texts + lost, pa.string())
+    assert caplog.messages == [told.replace("they are missing", "they count as its null")]

@@ -25,6 +25,7 @@ from discreet.streams import (
     RealElements,
     SquareRootCounter,
     UserCap,
+    WholeElements,
     WindowCounter,
 )
 
@@ -137,7 +138,13 @@ def test_all_events_of_a_user_in_whichever_keys(size):
 @pytest.mark.parametrize("parts", [1, 2, 3])
 def test_a_person_in_several_numbers_of_a_step(parts, size):
     counter = KeyedCounter(
-        keys=("x", "y", "z"), horizon=4, epsilon=1, delta=1e-6, neighbours=Contribution(1), parts=parts
+        keys=("x", "y", "z"),
+        horizon=4,
+        epsilon=1,
+        delta=1e-6,
+        neighbours=Contribution(1),
+        elements=WholeElements(1),
+        parts=parts,
     )
     here = tuple(int(place < parts) for place in range(3))
     pairs = [(((0, 0, 0),) * at + (here,) + ((1, 0, 1),) * (3 - at),) for at in range(4)]

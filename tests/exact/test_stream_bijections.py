@@ -17,6 +17,7 @@ from discreet.streams.counters.endless_counter import EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter
 from discreet.streams.counters.wide_tree_counter import WideTreeCounter
 from discreet.streams.counters.window_counter import WindowCounter
+from discreet.streams.elements import WholeElements
 from discreet.streams.user_cap import UserCap
 
 SHAPES = [(), (2,), (3,), (4,), (2, 2), (3, 2), (2, 2, 2)]
@@ -119,7 +120,13 @@ def test_an_event_with_another_key_moves_two_counters(length):
 def test_a_person_in_several_numbers_of_a_step_moves_as_many_counters(parts):
     """A step is told by which of three numbers the person is in: the noises of no others move."""
     counter = KeyedCounter(
-        keys=(0, 1, 2), horizon=4, epsilon=1, delta=0, neighbours=Contribution(1), parts=parts
+        keys=(0, 1, 2),
+        horizon=4,
+        epsilon=1,
+        delta=0,
+        neighbours=Contribution(1),
+        elements=WholeElements(1),
+        parts=parts,
     )
 
     def script(conversation, stream):

@@ -110,3 +110,12 @@ def test_lines_of_one_value_have_an_axis():
     svg = plots.lines({"flat": [(1, 5), (2, 5)]}, title="t", x_label="x", y_label="y")
     assert "nan" not in svg
     assert ElementTree.fromstring(svg).find("svg:path[@fill='none']", NAMESPACE) is not None
+
+
+def test_a_notebook_shows_a_picture_and_everybody_else_has_text():
+    for picture in (
+        plots.bars(["a"], [1], None, title="one"),
+        plots.curves({"a": [(1, 1), (2, 3)]}, title="two", x_label="x", y_label="y"),
+    ):
+        assert isinstance(picture, str) and picture == picture._repr_svg_()
+        assert ElementTree.fromstring(picture._repr_svg_()).tag.endswith("svg")

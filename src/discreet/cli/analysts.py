@@ -65,8 +65,13 @@ def add(
         if dataset is not None and share is not None:
             grant(access, registration, name, dataset, share)
         write_key(access.make_key(name, role=role, days=days), out)
+        opens = role != "analyst" or any(who == name for who, _, _ in access.list_grants())
     if out is not None:
         click.echo(f"The key of {name} is in {out}.")
+    if not opens:
+        click.echo(
+            f"It opens no data set yet: `discreet analysts grant {name} --dataset … --share …`.", err=True
+        )
 
 
 @analysts.command(name="grant")
@@ -96,7 +101,10 @@ def revoke(which: str, *, config: Path) -> None:
     with open_access(config) as (_, access):
         count = access.revoke(which)
         if not count:
-            raise InvalidParameter(name="NAME_OR_KEY_ID", rule="one that opens something", value=which)
+            hint = "`discreet analysts list` shows them"
+            raise InvalidParameter(
+                name="NAME_OR_KEY_ID", rule="one that opens something", value=which, hint=hint
+            )
     click.echo(f"{count} key{'s' if count > 1 else ''} revoked.")
 
 

@@ -38,7 +38,7 @@ from discreet.core.errors import InvalidParameter
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def audit(names: tuple[str, ...], samples: int, draws: int, as_json: bool) -> None:
-    """Compare what mechanisms claim with what they do; all of them if none is named.
+    """Compare what mechanisms claim with what they do; all of them, in about ten minutes, if none is named.
 
     Exact audits enumerate the output distribution of the shipped code on tiny instances, over every
     listed pair of neighbours. The ratio is what was measured over what is claimed: above 1 the guarantee
@@ -46,6 +46,12 @@ def audit(names: tuple[str, ...], samples: int, draws: int, as_json: bool) -> No
     is shown, its probability and its share of the draws; a right sampler fails once in 10**9 audits.
     """
     cards = [_card(name) for name in names] or list(catalogue())
+    if not names:
+        click.echo(
+            f"Auditing all {len(cards)} mechanisms: about ten minutes on one core; the table comes last. "
+            "`discreet audit laplace` audits one; `discreet catalogue` lists them.",
+            err=True,
+        )
     rows: list[tuple[str, AuditRow]] = []
     for card in _show_progress(cards, quiet=as_json):
         rows += [(card.name, row) for row in audit_card(card, samples=samples, draws=draws)]

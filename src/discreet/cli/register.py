@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +75,10 @@ _PROMISES = ("one query to many", "one analyst to many", "many to one")
 )
 @click.option(
     "--analyst",
+    "analysts",
     metavar="NAME",
-    help="Also let this analyst ask, with all of the budget; her key goes to the new file NAME.key.",
+    multiple=True,
+    help="Also let this analyst ask; her key goes to the new file NAME.key. Several have equal shares.",
 )
 @config
 @as_json
@@ -94,7 +97,7 @@ def register(
     expects: tuple[str, ...],
     version: str | None,
     promise: str | None,
-    analyst: str | None,
+    analysts: tuple[str, ...],
     config: Path,
     as_json: bool,
 ) -> None:
@@ -115,14 +118,14 @@ def register(
         raise click.UsageError("give a file DATA, or --engine postgres with --dsn-env and --table.")
     if engine == "duckdb":
         choose_data(str(data), table)
-    out = None if analyst is None else Path(f"{analyst}.key")
+    keys = {analyst: Path(f"{analyst}.key") for analyst in analysts}
     file, declared = None if data is None else relate(config, data), relate(config, schema)
     joined = read_public(public, files=data is not None)
     tables = joined if data is None else {name: relate(config, where) for name, where in joined.items()}
     with say_errors():
         called = read_schema(schema).name if name is None else name
         if version is not None and config.exists() and called in read_registration(config).datasets:
-            if epsilon is not None or delta is not None or expects or promise or analyst:
+            if epsilon is not None or delta is not None or expects or promise or analysts:
                 raise click.UsageError(
                     "a version has the budget that was set: give files and --version alone."
                 )
@@ -132,7 +135,7 @@ def register(
             return
         if epsilon is None or delta is None:
             raise click.UsageError("--epsilon and --delta say what everything ever answered may cost.")
-        if analyst is not None:
+        for analyst, out in keys.items():
             require_name(analyst=analyst)
             require_new(out)
         added = write(
@@ -153,9 +156,10 @@ def register(
                 "purpose": purpose,
             },
         )
-    if analyst is not None:
+    share = str(Fraction(1, max(1, len(keys))))
+    for analyst, out in keys.items():
         with open_access(config) as (registration, access):
-            grant(access, registration, analyst, added.facts.name, "1")
+            grant(access, registration, analyst, added.facts.name, share)
             write_key(access.make_key(analyst), out)
     if as_json:
         split = {
@@ -164,19 +168,22 @@ def register(
             "rest": str(added.rest),
             "question": str(added.question),
         }
-        key = None if out is None else str(out)
-        click.echo(json.dumps({"name": added.facts.name, "config": str(config), "key": key, **split}))
+        told = {"keys": {analyst: str(out) for analyst, out in keys.items()}, "hidden": added.hidden, **split}
+        click.echo(json.dumps({"name": added.facts.name, "config": str(config), **told}))
         return
     click.echo(
         f"Registered {added.facts.name} in {config}: epsilon {epsilon}, delta {delta} for everything ever "
         "answered."
     )
-    for line in _say_split(added, is_guessed=not expects):
+    for line in (*_say_unit(added), *_say_split(added, is_guessed=not expects)):
         click.echo(line)
-    if out is None:
-        click.echo(f"Nobody may ask yet: `discreet analysts add NAME --dataset {added.facts.name}`.")
-    else:
-        click.echo(f"{analyst} may use all of what is for questions. Her key is in {out}.")
+    if not keys:
+        click.echo(
+            f"Nobody may ask yet: `discreet analysts add NAME --dataset {added.facts.name} --share 1`."
+        )
+    for analyst, out in keys.items():
+        part = "all" if share == "1" else share
+        click.echo(f"{analyst} may use {part} of what is for questions. Her key is in {out}.")
 
 
 def _tell_version(added: Registered, version: str, config: Path, as_json: bool) -> None:
@@ -195,6 +202,17 @@ def _tell_version(added: Registered, version: str, config: Path, as_json: bool) 
         click.echo(
             f"  That is {float(later / added.shared):.2g} of what the first one cost: its counts are so much "
             "further off. Look at their intervals before you rely on them."
+        )
+
+
+def _say_unit(added: Registered) -> Iterator[str]:
+    """Say whom the budget protects, and what to do where that is a row though names stand in it."""
+    yield f"  What it hides: {added.hidden}."
+    if added.unused:
+        yield (
+            f"  {added.unused} says whose a row is, and single rows are protected: where somebody may have "
+            f'several, write [unit] with column = "{added.unused}", max_rows and max_groups into the schema '
+            "before it is served."
         )
 
 

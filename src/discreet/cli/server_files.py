@@ -138,4 +138,6 @@ def read_number(name: str, text: str) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise InvalidParameter(name=name, rule="a number", value=text) from None
+        raise InvalidParameter(
+            name=name, rule="a number", value=text, hint="Write it as 0.5 or 1/2"
+        ) from None

@@ -168,7 +168,7 @@ class RemoteAnalyst:
             No reply came. Whether it was charged is not known; the error has the `key` to ask again with.
         """
         said = write_question(query, fresh=fresh, study=study, epsilon=epsilon, delta=delta)
-        said["insist"] = bool(insist)
+        said["insist"] = checks.instance(bool, insist=insist)
         if key is not None:
             return self._ask_once({**said, "pay": bool(pay)}, require_key(key))
         if not fresh or not pay:

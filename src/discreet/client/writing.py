@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 
 _CALLED = re.compile("[0-9a-f]{16}")
+_ONE_COUNT = 'For one count pass [{"ward": ["north"]}]: of a column all values that it may have'
 
 
 def check_called(opener: str, **named: object) -> str:
@@ -49,7 +51,7 @@ def write_offer(epsilon: checks.Number, delta: checks.Number, study: str | None)
     """Return what is offered for something that is opened."""
     said: dict[str, Any] = {
         "epsilon": _write_number(checks.positive(epsilon=epsilon), "epsilon"),
-        "delta": _write_number(checks.delta(delta=delta), "delta"),
+        "delta": _write_number(read_delta(delta, way_out="No server takes a larger one"), "delta"),
     }
     return said if study is None else {**said, "study": checks.text(study=study)}
 
@@ -62,13 +64,23 @@ def _write_number(number: Fraction, name: str) -> float:
     return written
 
 
-def write_clause(clause: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+def write_clause(clause: Any) -> dict[str, list[Any]]:
     """Return the values that columns may have in one count."""
-    given = checks.instance(Mapping, conjunction=clause)
-    return {
-        checks.text(column=column): [_write_value(value) for value in checks.several(values=values)]
-        for column, values in given.items()
-    }
+    if not isinstance(clause, Mapping):
+        rule, got = "a list of counts, each with values by column", f"a {type(clause).__name__} among them"
+        raise InvalidParameter(name="conjunctions", rule=rule, got=got, hint=_ONE_COUNT)
+    return {column: _write_values(checks.text(column=column), values) for column, values in clause.items()}
+
+
+def _write_values(column: str, values: Any) -> list[Any]:
+    try:
+        listed = checks.several(values=values)
+    except InvalidParameter:
+        listed = ()
+    if not listed:
+        got = f"a {type(values).__name__}" if isinstance(values, str) else "none"
+        raise InvalidParameter(name=column, rule="a list of values", got=got, hint=_ONE_COUNT)
+    return [_write_value(value) for value in listed]
 
 
 def _write_value(value: Any) -> Any:

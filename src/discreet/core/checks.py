@@ -217,8 +217,9 @@ def _check_rule(named: dict[str, object], rule: str, holds: Callable[[Fraction],
         number = exact(**{name: value})
     except InvalidParameter:
         infinite = isinstance(value, float | np.floating | Decimal)
+        hint = "Write 50% as 0.5" if isinstance(value, str) and str.endswith(value, "%") else ""
         raise InvalidParameter(
-            name=name, rule=rule if infinite else f"a number, {rule}", value=value
+            name=name, rule=rule if infinite else f"a number, {rule}", value=value, hint=hint
         ) from None
     if not holds(number):
         raise InvalidParameter(name=name, rule=rule, value=value)

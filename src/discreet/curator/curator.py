@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 from discreet.accounting.filters import HELD_BACK
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import BudgetNotKept, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
@@ -39,7 +40,6 @@ from discreet.curator.ledger.books.files import open_ledger
 from discreet.curator.ledger.people import People
 from discreet.curator.service import Service
 from discreet.curator.ticks import Ticks
-from discreet.data.deltas import read_delta
 from discreet.data.plan.nodes import Policy
 from discreet.data.table import Table
 from discreet.queries.universe import Universe

@@ -308,6 +308,7 @@ class Service:
             self._failures.require_few(desk.name)
             plan = self._price(desk, asked)
             if not asked.insist:
+                self._ledger.require_kept()  # first: to insist would not help
                 require_useful(plan.budget, self._expect(asked), most=self._policy.epsilon)
             ticket, charge = Ticket(), Amounts()
             try:

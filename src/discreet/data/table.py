@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import DiscreetError, InvalidParameter, TableHeld
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.sensitive import Sensitive
 from discreet.data.ask import ask, plan_question, read_vector
-from discreet.data.deltas import read_delta
 from discreet.data.engines import Source, open_source
 from discreet.data.engines.bounding import bound_rows
 from discreet.data.engines.encode import encode_rows

@@ -253,7 +253,8 @@ class RandomizedResponse(Mechanism[Any, Any]):
         one, many = f"one integer {which}", f"{{size}} integers {which}, one a person"
         asked = one if self.people == 1 else many.format(size=self.people)
         hint = "For many people use release_many"
-        wording = Wording(one, many, asked, asked, shape_hint=hint, integer_hint="Pass integers")
+        codes = "Pass integers: 1 and 0 for yes and no, places in a list for categories"
+        wording = Wording(one, many, asked, asked, shape_hint=hint, number_hint=codes, integer_hint=codes)
         numbers = make_plain(data)
         if isinstance(numbers, list | tuple):
             read = map(read_entry, numbers)

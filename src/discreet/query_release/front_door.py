@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
+from discreet.core.progress import bars
 from discreet.core.rng import SYSTEM, Rng
 from discreet.queries.workload import Workload
 from discreet.query_release.asked import PlansCounts, PlansQuestions, TableWorkload, read_asked
@@ -30,6 +32,8 @@ def plan(
     public: Public | None = None,
     by: str = "average",
     score: str = "answers",
+    large_delta: bool = False,
+    progress: bool = False,
 ) -> ReleasePlan: ...
 @overload
 def plan(
@@ -41,9 +45,12 @@ def plan(
     beta: checks.Number | None = None,
     epsilon: checks.Number | None = None,
     delta: checks.Number | None = None,
+    large_delta: bool = False,
 ) -> T: ...
 @overload
-def plan(wanted: PlansCounts[T], *, epsilon: checks.Number, delta: checks.Number) -> T: ...
+def plan(
+    wanted: PlansCounts[T], *, epsilon: checks.Number, delta: checks.Number, large_delta: bool = False
+) -> T: ...
 def plan(
     wanted: Any,
     data: Any = None,
@@ -58,6 +65,8 @@ def plan(
     within: Any = None,
     of: Any = None,
     beta: checks.Number | None = None,
+    large_delta: bool = False,
+    progress: bool = False,
 ) -> Any:
     """Say what a release, or several questions, would cost and how well they would be answered.
 
@@ -84,6 +93,10 @@ def plan(
     within, of, beta
         Of questions, the wanted errors, one for all or one for each; in parts of a public size where `of`
         says one; and the probability that any of them may be missed. See `Table.plan_within`.
+    large_delta
+        Whether a delta above a thousandth is meant: with that probability anything may be published.
+    progress
+        Whether to show a bar while the mechanisms for a workload are tried.
 
     Examples
     --------
@@ -93,6 +106,7 @@ def plan(
     'range-tree'
     """
     for_all = _keep_given(epsilon=epsilon, delta=delta)
+    _check_delta(delta, large=large_delta)
     for_release = _keep_given(rows=rows, neighbours=neighbours, public=public, by=by, score=score)
     for_questions = _keep_given(within=within, of=of, beta=beta)
     wanted = [wanted] if isinstance(wanted, str) else wanted
@@ -104,7 +118,8 @@ def plan(
         if not isinstance(data, PlansQuestions):
             got = "nothing" if data is None else f"a {type(data).__name__}"
             raise InvalidParameter(name="data", rule="the table or session that is asked", got=got)
-        return data.plan_within(wanted, **for_all, **for_questions)
+        meant = {"large_delta": True} if large_delta else {}
+        return data.plan_within(wanted, **for_all, **for_questions, **meant)
     if isinstance(wanted, PlansCounts):
         _refuse_given(for_questions | for_release | _keep_given(data=data), "a table with a time column")
         _require_given(for_all, "epsilon", "delta")
@@ -114,7 +129,8 @@ def plan(
     if data is not None:
         rule = "left out, or given with the workload as (data, workload)"
         raise InvalidParameter(name="data", rule=rule, got=f"a {type(data).__name__}")
-    return plan_release(wanted, **for_all, **for_release)
+    with bars(progress):
+        return plan_release(wanted, **for_all, **for_release)
 
 
 @overload
@@ -133,6 +149,7 @@ def release(
     public: Public | None = None,
     by: str = "average",
     score: str = "answers",
+    large_delta: bool = False,
     rng: Rng = SYSTEM,
     progress: bool = False,
 ) -> Released: ...
@@ -147,6 +164,7 @@ def release(
     public: Public | None = None,
     by: str | None = None,
     score: str | None = None,
+    large_delta: bool = False,
     rng: Rng = SYSTEM,
     progress: bool = False,
 ) -> Released:
@@ -171,6 +189,8 @@ def release(
         About how many rows there are, from public knowledge; see `plan`.
     public, by, score
         As in `plan`; pass score="rows" where synthetic rows are what you want.
+    large_delta
+        As in `plan`.
     rng
         Where the noise comes from.
     progress
@@ -192,8 +212,16 @@ def release(
         _refuse_given(facts, "a plan, which was made for it")
         return wanted.release(data, rng=rng, progress=progress)
     _require_given(facts, "epsilon", "delta")
+    _check_delta(delta, large=large_delta)
     request = read_asked(wanted, data)
-    return plan_release(request, **facts).release(request.data, rng=rng, progress=progress)
+    with bars(progress):
+        planned = plan_release(request, **facts)
+    return planned.release(request.data, rng=rng, progress=progress)
+
+
+def _check_delta(delta: checks.Number | None, *, large: bool) -> None:
+    if delta is not None:
+        read_delta(delta, large=large)
 
 
 def _keep_given(**named: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.mechanism import Conversation
 from discreet.core.neighbours import Contribution, Event, EventPresence, Neighbours, UserEvents
-from discreet.core.parameters import Exact, frozen, public
+from discreet.core.parameters import Exact, Public, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import down, up
 from discreet.core.sensitive import Sensitive
@@ -35,7 +35,7 @@ from discreet.streams.opening import GoesOn
 from discreet.streams.user_cap import CapBook, UserCap, read_event
 
 BITS = WholeElements(1)
-"""Events that happen or not: what a stream is made of where its owner says nothing else."""
+"""Events that happen or not: what a stream of single events is made of where its owner says nothing else."""
 
 _PUSHED, _SEVERAL = object(), object()
 
@@ -77,7 +77,7 @@ class StreamMechanism(GoesOn["CounterConversation"]):
         `Contribution(most)`, one person's part in one element; or `UserEvents()`, all events of one user.
         Lengths are public.
     elements
-        The declared range of the elements.
+        The declared range of the elements: bits where nobody says, but for `Contribution`.
     cap
         How many events of one user count, for `UserEvents`.
     """
@@ -86,11 +86,13 @@ class StreamMechanism(GoesOn["CounterConversation"]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     neighbours: Neighbours = public(checks.instance, Neighbours)
-    elements: Elements = public(read_elements, default=BITS)
+    elements: Public[Elements | None, Elements] = public(read_elements, default=None)
     cap: UserCap | None = public(checks.exactly, UserCap, default=None)
 
     def _complete(self) -> None:
         self._require_relation()
+        if cast("Elements | None", self.elements) is None:
+            self._set(elements=self._choose_elements())
         if self.horizon * self.elements.largest >= LIMIT >> 1:
             raise InvalidParameter(
                 name="horizon",
@@ -98,6 +100,17 @@ class StreamMechanism(GoesOn["CounterConversation"]):
                 value=self.horizon,
                 hint="Declare a coarser grid or a smaller range",
             )
+
+    def _choose_elements(self) -> Elements:
+        """Return what nobody declared: events that happen or not, unless an element is a sum over people."""
+        if isinstance(self.neighbours, Contribution):
+            raise InvalidParameter(
+                name="elements",
+                rule="given for Contribution(most): the range of one step's sum",
+                got="nothing",
+                hint="For instance elements=WholeElements(200): a larger one counts as 200, without a word",
+            )
+        return BITS
 
     def _require_relation(self) -> None:
         """Refuse relations that a published sequence cannot hide, and caps that nobody needs."""

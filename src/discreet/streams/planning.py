@@ -10,7 +10,7 @@ from typing import Any
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter, NeighboursMismatch
 from discreet.core.neighbours import Neighbours
-from discreet.streams.conversation import BITS, StreamCounter, StreamMechanism
+from discreet.streams.conversation import StreamCounter, StreamMechanism
 from discreet.streams.counters.buffered_counter import BufferedCounter
 from discreet.streams.counters.endless_counter import EndlessCounter
 from discreet.streams.counters.keyed_counter import KeyedCounter
@@ -95,7 +95,7 @@ def plan(
     delta: checks.Number,
     neighbours: Neighbours,
     *,
-    elements: Elements = BITS,
+    elements: Elements | None = None,
     cap: UserCap | None = None,
     keys: Iterable[int | str] | None = None,
     width: int | None = None,

@@ -371,3 +371,13 @@ def test_an_audit_says_how_far_it_is():
     assert "auditing laplace (1 of 2)" in result.stderr
     assert "auditing" not in result.stdout
     assert "auditing" not in run("audit", "laplace", "geometric", "--draws", "0", "--json").output
+
+
+def test_an_audit_of_everything_says_how_long_it_takes_before_it_begins(monkeypatch):
+    begun = []
+    monkeypatch.setattr("discreet.cli.audit.audit_card", lambda card, **_: begun.append(card.name) or [])
+    for quiet in ((), ("--json",)):
+        said = run("audit", *quiet).stderr
+        assert said.startswith(f"Auditing all {len(set(begun))} mechanisms: about ten minutes")
+    assert "[]" == run("audit", "--json").stdout.strip()
+    assert "ten minutes" not in run("audit", "laplace").stderr

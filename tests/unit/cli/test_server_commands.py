@@ -48,7 +48,8 @@ def test_a_table_is_registered_with_all_that_was_said(folder):
         *("--expects", "20", "--promise", "one analyst to many", "--name", "visits"),
     )
     told = json.loads(said.output)
-    assert told == {"name": "visits", "config": "discreet.toml", "key": None} | {
+    assert told == {"name": "visits", "config": "discreet.toml", "keys": {}} | {
+        "hidden": "adding or removing one row",
         "shared": "1/2",
         "columns": ["ward", "age", "cents"],
         "rest": "1/2",
@@ -78,6 +79,53 @@ def test_how_the_budget_is_divided_is_said_when_it_is(folder):
     said = run(*given, "--expects", "SELECT AVG(cents) FROM visits", "--analyst", "acme").output
     assert "No shared hypothesis" in said and "at most 1 each: 1 or more" in said
     assert "--expects" not in said and "acme may use all" in said and "Her key is in acme.key" in said
+
+
+def test_whom_the_budget_protects_is_said_where_it_is_set(folder):
+    """A column that says whose a row is protects nobody by itself: no unit, and a patient is a single row."""
+    whole = (folder / "visits.toml").read_text()
+    (folder / "visits.toml").write_text(whole + '[columns.who]\nkind = "identifier"\n')
+    rows = (folder / "visits.csv").read_text().splitlines()
+    wider = [f"{row},{'who' if not place else place // 2}" for place, row in enumerate(rows)]
+    (folder / "visits.csv").write_text("\n".join(wider) + "\n")
+    given = ("register", "visits.csv", "--schema", "visits.toml", *BUDGET)
+    said = run(*given).output
+    assert "What it hides: adding or removing one row." in said
+    assert "who says whose a row is, and single rows are protected" in said and 'column = "who"' in said
+    (folder / "discreet.toml").unlink()
+    unit = '[unit]\ncolumn = "who"\nmax_rows = 2\nmax_groups = 1\n'
+    (folder / "visits.toml").write_text((folder / "visits.toml").read_text() + unit)
+    said = run(*given).output
+    assert "adding or removing one who, of whom 2 rows count" in said and "single rows" not in said
+
+
+def test_several_analysts_are_let_in_at_once(folder):
+    """The last one alone had a key."""
+    given = (
+        "register",
+        "visits.csv",
+        "--schema",
+        "visits.toml",
+        *BUDGET,
+        "--analyst",
+        "acme",
+        "--analyst",
+        "blue",
+    )
+    said = run(*given, "--promise", "one analyst to many").output
+    assert "acme may use 1/2" in said and "blue may use 1/2" in said
+    assert all((folder / f"{name}.key").read_text().startswith("dk_") for name in ("acme", "blue"))
+
+
+def test_a_key_that_opens_nothing_says_so(registered):
+    assert "`discreet analysts grant eve --dataset" in run("analysts", "add", "eve").output
+    assert "opens no data set" not in run("analysts", "add", "ann", "--role", "auditor").output
+    assert (
+        "opens no data set"
+        not in run("analysts", "add", "bob", "--dataset", "visits", "--share", "1/2").output
+    )
+    said = run("analysts", "add", "cid", "--dataset", "visits", "--share", "50%").output
+    assert "share must be a number, got share='50%'. Write it as 0.5 or 1/2" in said
 
 
 def test_what_is_registered_stays_as_it_is(registered):

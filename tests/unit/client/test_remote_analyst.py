@@ -114,6 +114,29 @@ def test_what_is_no_list_of_counts_is_refused_before_it_is_sent(door, asked):
         door.ask(asked)
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"ward": ["north"]},
+            r"conjunctions must be a list of counts.*got a str among them. For one count pass",
+        ),
+        ([{"ward": "north"}], r"ward must be a list of values, got a str. For one count pass"),
+        ([{"ward": []}], r"ward must be a list of values, got none. For one count pass"),
+    ],
+)
+def test_one_count_that_is_written_otherwise_is_told_how(door, asked, words):
+    with pytest.raises(InvalidParameter, match=words):
+        door.ask(asked)
+
+
+def test_what_no_server_takes_is_refused_in_our_own_words(door):
+    with pytest.raises(InvalidParameter, match=r"delta must be at most 0.001.*No server takes a larger one"):
+        door.open_conversation(["age"], epsilon=0.1, delta=0.5)
+    with pytest.raises(InvalidParameter, match="insist"):
+        door.sql(MEAN, insist="no")
+
+
 def test_refusals_are_those_of_the_curator(door):
     with pytest.raises(Refused, match="single rows are never shown"):
         door.sql("SELECT * FROM visits")

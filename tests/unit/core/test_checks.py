@@ -333,3 +333,8 @@ def test_a_class_says_the_way_out_where_it_must_be_itself():
         checks.exactly(Range, target=(0, 20))
     with pytest.raises(InvalidParameter, match=r"a Fraction itself, got a str$"):
         checks.exactly(Fraction, part="1/2")
+
+
+def test_a_percentage_is_told_how_it_is_written():
+    with pytest.raises(InvalidParameter, match=r"epsilon='50%'. Write 50% as 0.5"):
+        checks.positive(epsilon="50%")

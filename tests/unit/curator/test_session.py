@@ -268,6 +268,24 @@ def test_what_would_say_nothing_is_refused_and_nothing_is_charged_unless_she_ins
         assert len(one.history) == 1
 
 
+def test_a_count_that_was_answered_says_what_would_say_nothing():
+    """Without `rows` in the schema an average was sold that spans its whole range."""
+    mean = "SELECT AVG(income) AS mean FROM people"
+    with opened(BY_ROW) as one:
+        one.sql(mean, epsilon=0.02, fresh=True)  # nobody knows: nothing is refused
+        one.sql("SELECT region, COUNT(*) AS n FROM people GROUP BY region", epsilon=0.1)
+        one.sql("SELECT COUNT(*) AS n FROM people WHERE region = 'north'", epsilon=0.1)
+        one.sql(mean, epsilon=0.021)  # of a part only
+        one.sql("SELECT COUNT(*) AS people FROM people", epsilon=0.1)
+        spent = one.left
+        with pytest.raises(Refused, match=r"what is possible for about .* rows; nothing was charged"):
+            one.sql(mean, epsilon=0.02, fresh=True)
+        with pytest.raises(Refused, match="in a group of"):
+            one.sql("SELECT region, AVG(income) AS mean FROM people GROUP BY region", epsilon=0.02)
+        assert one.left == spent
+        one.sql(mean, epsilon=0.02, fresh=True, insist=True)
+
+
 def test_what_does_not_fit_is_refused_and_nothing_is_read(monkeypatch):
     reads = []
     with opened() as one:

@@ -211,8 +211,8 @@ AGES = Schema("ages", columns=(Integer("age", lower=0, upper=120),), unit=Row(),
     ("text", "words"),
     [
         ("agee,ward\n31,canary\n", "got 2 of other names. Did you mean agee?"),
-        ("agee;ward\n31;canary\n", "with commas between its names"),
-        ("31,canary\n64,canary\n", "a CSV file needs one"),
+        ("agee;ward\n31;canary\n", "with commas between them"),
+        ("31,canary\n64,canary\n", "a CSV file needs a header"),
     ],
 )
 def test_data_without_a_declared_column(tmp_path, text: str, words: str) -> None:
@@ -224,6 +224,30 @@ def test_data_without_a_declared_column(tmp_path, text: str, words: str) -> None
     assert "ages must be data with a column age" in message
     assert words in message
     assert "canary" not in message
+
+
+def test_a_type_that_nobody_reads_is_named_and_concerns_its_own_column_only() -> None:
+    """Undeclared columns are never read: one of complex numbers kept the whole frame shut."""
+    pandas = pytest.importorskip("pandas")
+    ages = pandas.DataFrame({"age": [31, 64], "ward": [1j, 2j]})
+    ages["month"] = pandas.period_range("2024-01", periods=2, freq="M")
+    with Table(ages, schema=AGES) as table:
+        assert table.sql("SELECT COUNT(*) AS n FROM ages", epsilon=60, delta=0).rows == ((2,),)
+    for odd, called in (("ward", "complex128"), ("month", r"period\[M\]")):
+        with pytest.raises(InvalidParameter, match=rf"reads as Integer .*ages.age='{called}'"):
+            Table(ages.assign(age=ages[odd]), schema=AGES)
+    with pytest.raises(InvalidParameter, match="a frame's index is no column"):
+        Table(ages.set_index("age"), schema=AGES)
+
+
+def test_a_column_that_is_called_like_a_word_of_sql() -> None:
+    schema = Schema(
+        "t", columns=(Integer("when", lower=0, upper=9),), unit=Row(), neighbours=AddRemove("row")
+    )
+    public = {"schemas": (schema,), "policy": Policy(epsilon=1, delta=0)}
+    with pytest.raises(Refused, match=r"near when: it is not understood.* stands in double quotes"):
+        parse("SELECT COUNT(*) FROM t WHERE when > 3", **public)
+    parse('SELECT COUNT(*) FROM t WHERE "when" > 3', **public)
 
 
 def test_a_database_without_a_table_is_told_how_to_name_one(tmp_path) -> None:

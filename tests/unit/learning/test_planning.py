@@ -6,7 +6,22 @@ import pytest
 
 from discreet import testing
 from discreet.core.errors import InvalidParameter
-from discreet.learning import AdditiveClassifier, Choices, GradientClassifier, Range, plan
+from discreet.learning import (
+    AdditiveClassifier,
+    Choices,
+    GradientClassifier,
+    GradientRegressor,
+    LogisticClassifier,
+    MinimumClassifier,
+    PoissonRegressor,
+    Range,
+    RidgeRegressor,
+    RobustRegressor,
+    SparseClassifier,
+    SparseRegressor,
+    SupportVectorClassifier,
+    plan,
+)
 from discreet.learning.estimators.planning import LADDER
 
 COLUMNS = {"age": Range(0, 100), "ward": Choices(("x", "y"))}
@@ -155,3 +170,29 @@ def test_a_frame_is_no_declaration():
         InvalidParameter, match="columns must be 1 declarations, one a column, got a DataFrame"
     ):
         plan(pandas.DataFrame({"age": [31]}), 100, epsilon=1, delta=1e-9)
+
+
+LABELS = (
+    AdditiveClassifier,
+    GradientClassifier,
+    LogisticClassifier,
+    MinimumClassifier,
+    SparseClassifier,
+    SupportVectorClassifier,
+)
+NUMBERS = (GradientRegressor, PoissonRegressor, RidgeRegressor, RobustRegressor, SparseRegressor)
+
+
+@pytest.mark.parametrize("face", LABELS + NUMBERS, ids=lambda face: face.__name__)
+def test_a_large_delta_is_refused_before_a_row_is_read(face):
+    """With that probability a fit may publish anything; the mechanism takes what its theorem takes."""
+    rest = {"ridge": 0.1} if face is MinimumClassifier else {}
+    rest |= {"target": Range(0, 9)} if face in NUMBERS else {}
+    model = face(epsilon=1, delta=0.5, columns=list(COLUMNS.values()), **rest)
+    with pytest.raises(InvalidParameter, match=r"delta must be at most 0.001.*mechanism"):
+        model.fit(None, None)
+
+
+def test_no_plan_for_a_large_delta():
+    with pytest.raises(InvalidParameter, match=r"delta must be at most 0.001"):
+        plan(COLUMNS, 10_000, epsilon=1, delta=0.5)

@@ -308,3 +308,9 @@ def test_the_wording_for_one_person_and_for_many():
         RandomizedResponse(epsilon=1).release("yes")
     with pytest.raises(InvalidParameter, match="2 integers from 0 to categories - 1, here 4, one a person"):
         RandomizedResponse(epsilon=1, categories=5, people=2).release(np.array(["a", "b"]))
+
+
+@pytest.mark.parametrize("answer", [True, "yes", 1.0])
+def test_an_answer_that_is_no_integer_is_told_how_to_become_one(answer):
+    with pytest.raises(InvalidParameter, match="Pass integers: 1 and 0 for yes and no"):
+        RandomizedResponse(epsilon=1).release(answer)

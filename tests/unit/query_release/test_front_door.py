@@ -12,6 +12,7 @@ from discreet.core.neighbours import AddRemove, Replace
 from discreet.data import Category, Identifier, Integer, Row, Schema, User
 from discreet.queries import Histogram, Marginals, Union, Universe
 from discreet.query_release.front_door import Released
+from discreet.query_release.planning import planner
 from discreet.testing import unsafe_seeded
 
 pandas = pytest.importorskip("pandas")
@@ -230,3 +231,39 @@ def test_epsilons_of_a_plot_are_a_list():
     planned = dp.plan(Marginals(Universe([("x", range(2))]), [["x"]]), epsilon=1, delta=0)
     with pytest.raises(InvalidParameter, match="epsilons must be a list"):
         planned.plot(1)
+
+
+def test_a_large_delta_must_be_meant():
+    """The rule of tables, sessions and curators: with that probability anything may be published."""
+    universe = Universe([("region", ("n", "s"))])
+    wanted = (Histogram.dense(universe, [30, 20]), Marginals.of_order(universe, 1))
+    for door in (dp.plan, dp.release):
+        with pytest.raises(InvalidParameter, match=r"delta must be at most 0.001.*large_delta=True"):
+            door(wanted, epsilon=1, delta=0.5)
+        with pytest.raises(InvalidParameter, match="rows must be"):  # it goes on to what else is wrong
+            door(wanted, epsilon=1, delta=0.5, large_delta=True, rows=0)
+    with people(Row(), AddRemove("row")) as table:
+        asked = "SELECT COUNT(*) AS n FROM people"
+        with pytest.raises(InvalidParameter, match="large_delta=True"):
+            dp.plan([asked], table, within=10, epsilon=1, delta=0.5)
+        lax = dp.plan([asked], table, within=100_000, epsilon=1, delta=0.5, large_delta=True)
+        assert lax.fits and lax.needed > 0  # a rho that the delta alone would pay for has no least epsilon
+
+
+def test_planning_shows_a_bar_to_whoever_asks(capsys, monkeypatch):
+    """It takes seconds: every mechanism is tried."""
+    pytest.importorskip("rich")
+    quick = tuple(each for each in planner.CANDIDATES if each.name == "independent")
+    monkeypatch.setattr(planner, "CANDIDATES", quick)
+    universe = Universe([("region", ("n", "s"))])
+    wanted, given = Marginals.of_order(universe, 1), {"epsilon": 1, "delta": 0, "rows": 50}
+    planned = dp.plan(wanted, **given)
+    dp.release(planned, Histogram.dense(universe, [30, 20]))
+    assert not capsys.readouterr().out
+    dp.plan(wanted, progress=True, **given)
+    assert "trying mechanisms" in capsys.readouterr().out
+    dp.release(wanted, Histogram.dense(universe, [30, 20]), progress=True, **given)
+    assert "trying mechanisms" in capsys.readouterr().out
+    planned.plot([1, 2], progress=True)
+    shown = capsys.readouterr().out
+    assert "planning" in shown and "trying" not in shown

@@ -165,6 +165,8 @@ def test_a_question_that_costs_is_priced_and_charged_once(visit, site):
     kind, text = press(browser, "price")
     assert kind == "price"
     assert "charges epsilon 0." in text and "refused" not in text
+    note = browser.find_element(By.CSS_SELECTOR, "#out p.note").text  # it would say nothing: not buried below
+    assert "of what is possible" in note and "would make it useful." in note
     assert ledger.spent() == spent
     fill(browser, key=site.datasets.access.make_key("poor"))
     site.datasets.access.grant("poor", "visits", Fraction(1, 1000))
@@ -180,6 +182,17 @@ def test_a_question_that_costs_is_priced_and_charged_once(visit, site):
     kind, text = press(browser, "buy")
     assert "charged nothing now" in text
     assert len(ledger.entries()) == entries + 1
+
+
+def test_what_may_be_asked_about_is_listed_before_a_question_is_written(visit, site):
+    browser = visit("/console")
+    fill(browser, key=site.analyst)
+    kind, text = press(browser, "columns")
+    assert kind == "columns"
+    assert "age integer 0 to 100000" in text and "<img src=x onerror=alert(1)>" in text
+    assert "Counts over ward" in text and "Left for you: epsilon" in text
+    fill(browser, key="dk_wrong")
+    assert press(browser, "columns")[0] == "wrong"
 
 
 @pytest.mark.parametrize(

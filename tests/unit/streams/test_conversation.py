@@ -14,14 +14,17 @@ from discreet.core.errors import ConversationClosed, InvalidParameter, Neighbour
 from discreet.core.neighbours import AddRemove, Replace, UserStream
 from discreet.core.rng import SYSTEM, Rng
 from discreet.streams import (
+    Contribution,
     Event,
     EventPresence,
     RealElements,
     StreamCheckpoint,
+    TreeCounter,
     UserCap,
     UserEvents,
     Which,
     WholeElements,
+    plan,
 )
 from discreet.testing import CANARY, hostile_data, unsafe_seeded
 
@@ -32,6 +35,18 @@ REAL = RealElements(lower=1, upper=5, grid=0.5)
 def test_relations_that_change_the_length_are_refused_by_name(changing):
     with pytest.raises(NeighboursMismatch, match=rf"cannot hide {changing}.*EventPresence\(\)"):
         counter(8, neighbours=changing)
+
+
+def test_the_range_of_a_sum_over_people_is_declared_never_guessed():
+    """A week of 200 cases counted as 1 where nobody had said how many there may be."""
+    public = {"epsilon": 1, "delta": 0, "neighbours": Contribution(1)}
+    with pytest.raises(
+        InvalidParameter, match=r"elements must be given for Contribution.*WholeElements\(200\)"
+    ):
+        TreeCounter(horizon=10, **public)
+    with pytest.raises(InvalidParameter, match="elements must be given"):
+        plan(10, **public)
+    assert TreeCounter(horizon=10, epsilon=1, delta=0, neighbours=Event()).elements == WholeElements(1)
 
 
 def test_a_cap_is_for_users():

@@ -16,6 +16,9 @@ from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.entries import SpendingLedger, Ticket
 from discreet.curator.limits import TEXT
 from discreet.data.pricing.answer import Answer
+from discreet.data.pricing.question_plan import QuestionPlan
+from discreet.data.pricing.released_rows import expect_rows
+from discreet.data.pricing.usefulness import RowsKnown
 
 KEPT = 1000
 """Answers of a session that are kept, to be given again."""
@@ -170,6 +173,14 @@ class KeptAnswers:
         """Return the answer to a question; None where none is kept."""
         with self._lock:
             return self._answers.get(key)
+
+    def expect(self, plan: QuestionPlan) -> RowsKnown | None:
+        """Return about how many rows a question is about, where an answer has counted them."""
+        if plan.tables.schema(plan.question.table).rows is not None:
+            return None
+        with self._lock:
+            known = list(self._answers.values())
+        return expect_rows(known, plan.question)
 
     def keep(self, key: Hashable, answer: Answer) -> None:
         """Keep an answer; the oldest fall out."""

@@ -65,7 +65,7 @@ class SessionQuestions:
         if known is not None:
             return known
         if not insist:
-            require_useful(plan.budget)
+            require_useful(plan.budget, self._answers.expect(plan))
         return self._buy(key, plan, fresh=fresh, rng=rng)
 
     def _buy(self, key: Hashable, plan: QuestionPlan, *, fresh: bool, rng: Rng) -> Answer:

@@ -24,7 +24,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss
 from discreet.core.mechanism import Conversation, Interactive, Mechanism, Release
 from discreet.core.neighbours import Neighbours
-from discreet.core.progress import LongRun
+from discreet.core.progress import LongRun, bars
 from discreet.core.rng import SYSTEM, Rng
 from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.holding import Holding, Reader, hold
@@ -273,7 +273,8 @@ class Session:
         else:
             more: dict[str, Any] = {"rows": rows, "public": public, "by": by, "score": score}
             e, d = given(epsilon=epsilon), given(delta=delta)
-            planned = self.plan(wanted, epsilon=e, delta=d, **more)
+            with bars(progress):
+                planned = self.plan(wanted, epsilon=e, delta=d, **more)
         mechanism = planned.mechanism
         of_rows = self._held.price("release", mechanism)
         pair = ApproxLoss(planned.epsilon, planned.delta)

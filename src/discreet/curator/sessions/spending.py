@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import DiscreetError, InvalidParameter, ReadFailed, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
@@ -22,7 +23,6 @@ from discreet.core.search import first_integer
 from discreet.curator.ledger.entries import SpendingLedger
 from discreet.curator.sessions.purchases import Purchase, PurchaseBook, SessionHistory
 from discreet.curator.ticks import FairLock
-from discreet.data.deltas import read_delta
 
 Value = TypeVar("Value")
 

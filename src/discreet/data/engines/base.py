@@ -104,7 +104,7 @@ class Source(ABC):
         with self._lock:
             self._unique = {}
             for name, counts in self._try_opening(partial(self._load, readings)).items():
-                _report_unread(name, counts)
+                _report_lost(name, counts, readings[name].lost)
             for name, key in unique.items():
                 self._check_unique(name, key)
                 self._unique[name] = _deduplicate(self._relations[name], readings[name].codes, key)
@@ -285,10 +285,10 @@ def _deduplicate(table: exp.Table, codes: exp.Select, key: str) -> exp.Select:
     return exp.select(exp.column(key), *others).from_(table.copy()).group_by(exp.column(key))
 
 
-def _report_unread(name: str, counts: Mapping[str, int]) -> None:
+def _report_lost(name: str, counts: Mapping[str, int], words: Mapping[str, str]) -> None:
     for column, cells in counts.items():
         if cells:
-            LOG.warning("%s.%s: %d cells cannot be read as declared; they are missing", name, column, cells)
+            LOG.warning("%s.%s: %s", name, column, words[column].format(cells))
 
 
 def relation(name: str) -> exp.Table:

@@ -113,15 +113,11 @@ class DuckDB(Source):
             return tuple(
                 EngineField(name=one, type="VARCHAR", family="text") for one in _header(self._csv[name])
             )
+        query = self._sql(exp.Describe(this=exp.select("*").from_(table)))
         if name in self._frames:
-            # A frame of no rows: so types come from the frame's own, never from a look at values.
-            self._try_opening(lambda: owner.register(table.name, _narrow(self._frames[name], rows=False)))
-        query = exp.Describe(this=exp.select("*").from_(table))
-        rows = self._try_opening(lambda: owner.execute(self._sql(query)).fetchall())
-        # DuckDB renames a frame's column whose name it has seen before, so names are the frame's own.
-        names = _names(self._frames[name]) if name in self._frames else None
-        names = names or [row[0] for row in rows]
-        return tuple(_field(one, row[1]) for one, row in zip(names, rows, strict=True))
+            return self._try_opening(lambda: _describe_frame(self._frames[name], owner, table.name, query))
+        rows = self._try_opening(lambda: owner.execute(query).fetchall())
+        return tuple(_field(row[0], row[1]) for row in rows)
 
     def raw(self, name: str) -> exp.Table:
         """Return what a query that reads an input selects from."""
@@ -300,6 +296,26 @@ class DuckDB(Source):
 def _close(connection: Any, spill: str) -> None:
     connection.close()
     shutil.rmtree(spill, ignore_errors=True)
+
+
+def _describe_frame(frame: Any, owner: Any, view: str, query: str) -> tuple[EngineField, ...]:
+    """Return names and types of a frame; one column alone may be of a type that DuckDB does not know."""
+    # A frame of no rows: so types come from the frame's own, never from a look at values.
+    empty = _narrow(frame, rows=False)
+    try:
+        owner.register(view, empty)
+        rows = owner.execute(query).fetchall()
+    except duckdb.Error:
+        width = empty.shape[1] if type(empty).__module__.partition(".")[0] == "pandas" else 0
+        if not width:
+            raise
+        if width == 1:
+            return (EngineField(name=str(empty.columns[0]), type=str(empty.dtypes.iloc[0]), family="other"),)
+        parts = (empty.iloc[:, [place]] for place in range(width))
+        return tuple(one for part in parts for one in _describe_frame(part, owner, view, query))
+    # DuckDB renames a frame's column whose name it has seen before, so names are the frame's own.
+    names = _names(frame) or [row[0] for row in rows]
+    return tuple(_field(one, row[1]) for one, row in zip(names, rows, strict=True))
 
 
 def _narrow(frame: Any, *, names: set[str] | None = None, rows: bool = True) -> Any:

@@ -77,6 +77,7 @@ def encode_rows(source: Source, name: str, columns: Sequence[Column], *, unit: s
     fields = {field.name: field for field in described}
     query = exp.select().from_(source.raw(name).as_(RAW))
     unread = exp.select().from_(source.raw(name).as_(RAW))
+    told = {}
     for place, column in enumerate(columns):
         field = fields.get(column.name)
         if field is None:
@@ -100,7 +101,8 @@ def encode_rows(source: Source, name: str, columns: Sequence[Column], *, unit: s
                 unread = unread.join(listed, copy=False)
             counted = exp.Count(this=exp.case().when(lost, _literal(1)))
             unread = unread.select(exp.alias_(counted, column.name), copy=False)
-    return RowReading(query, unread if unread.selects else None)
+            told[column.name] = _tell_lost(column)
+    return RowReading(query, unread if unread.selects else None, told)
 
 
 def _test_lost(column: Column, cell: _Cell, place: int) -> exp.Expr | None:
@@ -122,6 +124,21 @@ def _test_lost(column: Column, cell: _Cell, place: int) -> exp.Expr | None:
     if isinstance(column, Date):
         parsed = day(cell.raw, cell.family, cell.dialect)
     return exp.and_(_says_something(cell), parsed.is_(exp.null()))
+
+
+def _tell_lost(column: Column) -> str:
+    """Return what the cells that are counted as lost are, for whoever can correct the data or the schema."""
+    declared = getattr(column, "null", None) is not None
+    becomes = "they count as its null" if declared else "they are missing"
+    if isinstance(column, Category):
+        becomes += "" if declared else ", and in no group"
+        way_out = "If more is public, add values, or other"
+        return f"cells with none of the declared values: {{:,}}; {becomes}. {way_out}"
+    if isinstance(column, Boolean):
+        return f"cells that are neither true nor false: {{:,}}; {becomes}"
+    if isinstance(column, Date):
+        return f"cells that are no day such as 2024-12-31: {{:,}}; {becomes}"
+    return f"cells that are no number such as 1234.5: {{:,}}; {becomes}"
 
 
 def _says_something(cell: _Cell) -> exp.Expr:
@@ -156,7 +173,8 @@ def _missing(name: str, column: str, found: Sequence[str]) -> InvalidParameter:
         name=name,
         rule=f"data with a column {column}",
         got=f"{len(found)} of other names",
-        hint=f"{meant}Correct the schema, or the header: a CSV file needs one, with commas between its names",
+        hint=f"{meant}Correct the schema, or the names of the data: a CSV file needs a header, with commas "
+        "between them, and a frame's index is no column",
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from sqlglot import exp
@@ -56,5 +57,7 @@ class RowReading:
     codes: exp.Select
     unread: exp.Select | None
     """One count for each column that may lose cells, under the column's name."""
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """What the counted cells of each of them are, with a place for how many, and what becomes of them."""
     users: UserRows | None = None
     """Which rows of each user are kept; all rows, where there are no users."""

@@ -27,6 +27,7 @@ from discreet.data.pricing.pairs import enclose_pair, estimate_pair
 from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.data.pricing.question_plan import QuestionPlan, price_question
 from discreet.data.pricing.ratios import MAX_RATIOS, AnswerRatio, enclose_ratio
+from discreet.data.pricing.usefulness import describe_answered
 from discreet.data.schema.columns import Category
 
 Triple = tuple[int, int, int]
@@ -67,6 +68,12 @@ class Block:
     def noisy(self, measures: Sequence[Measure]) -> list[NoisyVector]:
         """Return the vectors of some measures."""
         return [self.measured[measure] for measure in measures]
+
+    def count_rows(self) -> Fraction | None:
+        """Return about how many rows there are in all groups together; None where they were not counted."""
+        vectors = [noisy for one, noisy in self.measured.items() if one.kind == "rows" and one.group is None]
+        totals = [sum(map(noisy.point, range(len(self.keys))), Fraction(0)) for noisy in vectors]
+        return max(totals, default=None)
 
     def extreme(self, measure: Measure, point: Fraction, place: int) -> int:
         """Return the smallest (0) or largest (1) value of a group, in steps."""
@@ -374,6 +381,8 @@ class Answer:
         )
         if self.plan.caps:  # who reads the number alone would take it for one about all rows
             notes.append(f"true values are of what counts: {'; '.join(self.plan.caps)}")
+        counted = [rows for block in self.blocks if (rows := block.count_rows()) is not None]
+        notes += describe_answered(self.plan.budget, max(counted)) if counted else ()
         return notes + (["UNSAFE: seeded noise"] if self.unsafe_seeded else [])
 
     def __repr__(self) -> str:

@@ -128,6 +128,17 @@ def describe_use(made: Budget, rows: RowsKnown | None = None) -> tuple[str, ...]
     return (f"intervals span less than half of what is possible from about {needed} rows on",)
 
 
+def describe_answered(made: Budget, rows: Fraction) -> tuple[str, ...]:
+    """Say which columns of an answer say almost nothing, by its own noisy number of rows."""
+    counted = max(rows, Fraction(1))
+    names = ", ".join(one.name for one in find_useless(made, RowsKnown(counted, counted)))
+    if not names:
+        return ()
+    needed = find_rows(made) if _is_small(made) else None
+    enough = "" if needed is None else f"{needed:,} rows would do, and "
+    return (f"{names}: hardly more than is declared anyway; {enough}about {_say_rows(counted)} were counted",)
+
+
 def find_rows(made: Budget) -> int | None:
     """Return about how many rows a question must be about to be of use; None where no number is enough."""
     judge = _Judge(made)

@@ -228,7 +228,7 @@ def _find_cheapest(
             )
     while high / 2 >= MIN_EPSILON and holds(high / 2):
         high /= 2
-    _, high = narrow(holds, high / 2, high, steps=_STEPS, middle=_between)
+    _, high = narrow(holds, max(high / 2, MIN_EPSILON), high, steps=_STEPS, middle=_between)
     found = known[high]
     if Fraction(_largest_error(found, beta)) > wanted:
         raise InternalError("a question that was planned for an error misses it")
@@ -286,7 +286,7 @@ def _find_budget(plans: Sequence[QuestionPlan], delta: Fraction) -> Fraction:
     if not fits(high):
         raise InternalError("questions that were planned fit in no budget")
     if delta and rho:
-        least = ZCDPLoss(rho).epsilon(delta)  # no filter makes less of a rho
+        least = max(Fraction(ZCDPLoss(rho).epsilon(delta)), MIN_EPSILON)  # no filter makes less of a rho
         if least < high:
-            _, high = narrow(fits, Fraction(least), high, steps=_STEPS + 2, middle=_between)
+            _, high = narrow(fits, least, high, steps=_STEPS + 2, middle=_between)
     return high

@@ -131,10 +131,11 @@ def parse_text(text: str) -> tuple[exp.Select | exp.SetOperation, tuple[tuple[st
 def _refuse_unread(error: Exception) -> Refused:
     """Say where."""
     known = error.errors if isinstance(error, ParseError) else []
-    near = f" near {known[0].get('highlight')}" if known and known[0].get("highlight") else ""
-    return refuse(
-        f"SQL{near}", "it is not understood", "Write SELECT, FROM, WHERE and GROUP BY, in this order"
-    )
+    found = str(known[0].get("highlight") or "") if known else ""
+    near = f" near {found}" if found else ""
+    quoted = "; a column that is called like a word of SQL stands in double quotes" * found.isidentifier()
+    way_out = f"Write SELECT, FROM, WHERE and GROUP BY, in this order{quoted}"
+    return refuse(f"SQL{near}", "it is not understood", way_out)
 
 
 def number(text: str, what: str) -> Fraction:

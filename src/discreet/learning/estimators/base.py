@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from discreet.accounting.filters import Filter
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Array
 from discreet.core.guarantee import Guarantee
@@ -31,6 +32,8 @@ from discreet.learning.estimators.private_table import (
 )
 from discreet.mechanisms.reading import type_name
 
+BY_HAND = "If it is meant, release by the mechanism of the learner's page: there it is a number of a theorem"
+
 
 class DeclaredEstimator(BaseEstimator):
     """An estimator of declared columns.
@@ -40,6 +43,7 @@ class DeclaredEstimator(BaseEstimator):
     covers them.
     """
 
+    delta: checks.Number
     columns: Any
     budget: Filter | None
     neighbours: Neighbours
@@ -63,6 +67,7 @@ class DeclaredEstimator(BaseEstimator):
 
     def _read_data(self, X: Any, y: Any) -> tuple[Array, Array]:  # noqa: N803 - scikit-learn's name
         """Return the rows to fit and their targets: of what holds both, or of a private table's columns."""
+        read_delta(self.delta, way_out=BY_HAND)
         if not isinstance(X, HoldsRows):
             rows = self._read_rows(X, fitting=True)
             return rows, self._read_target(y, rows)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.core import checks
+from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.learning.additive_logistic import AdditiveLogistic
 from discreet.learning.declared import Declared, Range, is_schema, read_columns
 from discreet.learning.estimators.additive_classifier import MOST_LABELS, AdditiveClassifier
-from discreet.learning.estimators.base import DeclaredEstimator, read_labels
+from discreet.learning.estimators.base import BY_HAND, DeclaredEstimator, read_labels
 from discreet.learning.estimators.gradient_models import GradientClassifier, GradientRegressor
 from discreet.learning.estimators.linear_models import LogisticClassifier, RobustRegressor
 from discreet.learning.estimators.linear_terms import list_terms
@@ -125,6 +126,7 @@ def plan(
     'SparseClassifier'
     """
     count = checks.integer(1, rows=rows)
+    read_delta(delta, way_out=BY_HAND)
     if is_schema(columns):
         names = [each.name for each in columns.columns if each.size is not None]
     elif isinstance(columns, Iterable):

@@ -179,5 +179,8 @@ def _is_sparse(graph: Any) -> bool:
 
 def _no_graph() -> InvalidParameter:
     return InvalidParameter(
-        name="graph", rule="a graph, a sparse matrix or pairs, on the public vertices", got="something else"
+        name="graph",
+        rule="a graph, a sparse matrix or pairs, on the public vertices",
+        got="something else",
+        hint="Of a dense matrix pass scipy.sparse.csr_array(matrix)",
     )

@@ -103,7 +103,10 @@ class Metric:
 
     @classmethod
     def points(cls, sites: ArrayLike, *, unit: checks.Number, places: ArrayLike | None = None) -> Self:
-        """Take straight-line distances between points; people are at the sites unless places are given."""
+        """Take straight-line distances between points; people are at the sites unless places are given.
+
+        People are counted by the number of their point, from 0: who is listed by coordinates counts nowhere.
+        """
         there = _numbers(sites, "sites", np.float64)
         here = there if places is None else _numbers(places, "places", np.float64)
         if there.ndim != 2 or here.ndim != 2 or there.shape[1] != here.shape[1]:
@@ -277,7 +280,8 @@ def _find_people(people: Any, names: Vertices) -> Integers:
     kind = type(people).__name__
     people = bare_array(people)
     if not isinstance(people, np.ndarray | list | tuple) or getattr(people, "ndim", 1) != 1:
-        raise InvalidParameter(name="data", rule="places, one a person", value=kind)
+        hint = "Pass a list or an array of their numbers, or names where the metric has some: no coordinates"
+        raise InvalidParameter(name="data", rule="places, one a person", got=f"a {kind}", hint=hint)
     if names.names is not None:
         return np.array(find_places(people, names.places()), dtype=np.int64)
     if isinstance(people, np.ndarray) and people.dtype.kind in "iuf":

@@ -17,6 +17,7 @@ from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss
 from discreet.core.neighbours import ROWS, Neighbours, Replace
+from discreet.core.progress import bars, track
 from discreet.core.rng import SYSTEM, Rng
 from discreet.core.rounding import shorten_up
 from discreet.core.search import narrow
@@ -79,7 +80,8 @@ class ReleasePlan:
         self._candidates: tuple[PlanCandidate, ...] = CANDIDATES
         if isinstance(facts.workload, Union):
             self._candidates += (make_splitting(facts.workload, people),)
-        self.predictions = tuple(predict(each, facts, people) for each in self._candidates)
+        tried = track(self._candidates, total=len(self._candidates), label="trying mechanisms")
+        self.predictions = tuple(predict(each, facts, people) for each in tried)
         self.best = choose(self.predictions, facts)
 
     @property
@@ -226,19 +228,25 @@ class ReleasePlan:
         _, high = narrow(fits, high / 2, high, steps=_STEPS, middle=_between)
         return shorten_up(high, 3)
 
-    def plot(self, epsilons: Iterable[checks.Number] | None = None) -> str:
+    def plot(
+        self, epsilons: Iterable[checks.Number] | None = None, *, progress: bool = False
+    ) -> plots.Picture:
         """Draw predicted error against epsilon as SVG text; every mechanism is tried at every epsilon.
 
         Parameters
         ----------
         epsilons
             Where left out, from a tenth of the plan's to ten times as much.
+        progress
+            Whether to show a bar: every epsilon takes as long as a plan.
         """
         if epsilons is None:
             wanted = [self.epsilon * share for share in _PLOTTED]
         else:
             wanted = sorted(checks.each(checks.positive, epsilons=epsilons))
-        plans = [self if epsilon == self.epsilon else self.at(epsilon) for epsilon in wanted]
+        with bars(progress):
+            each_at = track(wanted, total=len(wanted), label="planning")
+            plans = [self if epsilon == self.epsilon else self.at(epsilon) for epsilon in each_at]
         lines = {}
         for each in self.applicable:
             points = [(float(p.epsilon), p.of(each.name).error(p.facts.by)) for p in plans]

@@ -13,11 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.curator.expects import read_expects
 from discreet.curator.hypotheses.opening import price_later, read_version
 from discreet.curator.hypotheses.shared import choose_columns
-from discreet.data.deltas import read_delta
+from discreet.data.schema.columns import Identifier
+from discreet.data.schema.schema import User
 from discreet.data.schema.toml_file import read_schema, toml_value
 from discreet.server.open_datasets import open_table
 from discreet.server.registered.public_tables import require_public
@@ -45,12 +47,18 @@ class Registered:
         What that is about.
     question
         The most that one question may cost.
+    hidden
+        Which change the budget hides.
+    unused
+        The column that says whose a row is where the schema protects single rows all the same, or "".
     """
 
     facts: Dataset
     shared: Fraction
     columns: tuple[str, ...]
     question: Fraction
+    hidden: str
+    unused: str
 
     @property
     def rest(self) -> Fraction:
@@ -201,7 +209,11 @@ def _check(added: Dataset) -> Registered:
         part = expected.shared if added.shared is None else added.shared
         columns = (added.columns or choose_columns(table)) if part else ()
     price = expected.price(added.epsilon, part) if added.question is None else added.question[0]
-    return Registered(added, part * added.epsilon, columns, price)
+    unit = schema.unit
+    counted = f", of whom {unit.max_rows} rows count" if isinstance(unit, User) else ""
+    owners = [one.name for one in schema.columns if isinstance(one, Identifier)]
+    unused = owners[0] if owners and not isinstance(unit, User) else ""
+    return Registered(added, part * added.epsilon, columns, price, f"{schema.neighbours}{counted}", unused)
 
 
 @contextmanager

@@ -211,7 +211,9 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(one, pairs, script=push_rows(1), stepwise=False)
     present = KeyedCounter(keys=keys, horizon=1, epsilon=4, delta=0, neighbours=EventPresence())
     yield Tiny(present, list(EventPresence().pairs(keys, 1)), script=push_rows(1), stepwise=False)
-    sums = KeyedCounter(keys=keys, horizon=1, epsilon=6, delta=0, neighbours=Contribution(1), parts=2)
+    sums = KeyedCounter(
+        keys=keys, horizon=1, epsilon=6, delta=0, neighbours=Contribution(1), elements=BITS, parts=2
+    )
     yield Tiny(sums, [(((0, 1),), ((1, 0),)), (((1, 1),), ((0, 0),))], script=push_rows(1), stepwise=False)
     users = KeyedCounter(keys=keys, horizon=2, epsilon=16, delta=0, neighbours=UserEvents(), cap=UserCap(2))
     both = [("u", "a"), ("u", "b")], [None, None]

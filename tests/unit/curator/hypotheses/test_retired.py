@@ -40,6 +40,8 @@ def test_the_shared_conversation_ends_and_what_was_published_stays(monkeypatch):
         assert "no bound" in acme.plan(ODD.replace("25", "23")).columns[0].words
         with pytest.raises(Refused, match="retired"):
             acme.sql("SELECT AVG(income) AS mean FROM people")
+        with pytest.raises(Refused, match="retired"):  # to insist would be no help
+            acme.sql("SELECT AVG(income) AS mean FROM people", epsilon=1e-6)
 
 
 def test_conversations_of_ones_own_end(monkeypatch):

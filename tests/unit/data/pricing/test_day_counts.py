@@ -35,7 +35,7 @@ def test_counters_hide_all_rows_of_a_unit(given, moved):
     found = plan_day_counts(schema(**given), epsilon=1, delta=1e-9)
     assert {each.counter.neighbours for each in found.predictions} == {Contribution(moved)}
     assert {each.counter.horizon for each in found.predictions} == {30}
-    plain = dp.streams.plan(30, 1, 0, Contribution(1))
+    plain = dp.streams.plan(30, 1, 0, Contribution(1), elements=dp.streams.WholeElements(1))
     assert found.best.variance(30) == pytest.approx(moved**2 * plain.best.variance(30), rel=0.1)
 
 

@@ -1,5 +1,6 @@
 """Answers that would say nothing are refused before they are charged, from public facts alone."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -150,6 +151,21 @@ def test_a_table_refuses_unless_she_insists_and_reads_nothing_before(tmp_path, m
         assert "An epsilon of" in repr(table.plan(MEAN, epsilon=0.02, delta=0))
         assert "would span" not in repr(table.plan(MEAN, epsilon=1, delta=0))
         table.sql(MEAN, epsilon=1, delta=0, rng=unsafe_seeded(1))
+
+
+def test_an_answer_that_says_nothing_says_so_where_nobody_knew_how_many_rows_there_are(tmp_path):
+    """Its own noisy count is released: to judge by it costs nothing and looks at nothing."""
+    path = tmp_path / "visits.csv"
+    path.write_text("ward,amount,other\n" + "north,100,50\n" * 300)
+    with Table(path, schema=schema()) as table:
+        given = {"delta": 0, "rng": unsafe_seeded(1)}
+        poor = table.sql(MEAN, epsilon=0.01, **given)
+        told = r"mean: hardly more than is declared anyway; [\d,]+ rows would do, and about [\d,.]+ rows were"
+        assert re.search(told, repr(poor)) and re.search(told, poor._repr_html_())
+        by_ward = "SELECT ward, AVG(amount) AS mean, COUNT(*) AS n FROM visits GROUP BY ward"
+        assert "mean, n: hardly more" in repr(table.sql(by_ward, epsilon=0.02, **given))
+        for epsilon, text in ((1, MEAN), (0.01, "SELECT SUM(amount) AS s FROM visits")):
+            assert "hardly more" not in repr(table.sql(text, epsilon=epsilon, **given))
 
 
 def by_user(rows, text, epsilon=Fraction(1, 50)):

@@ -319,3 +319,12 @@ def test_a_bar_changes_nothing():
     mechanism = KMedian(metric=line(0, 3, 7), k=1, epsilon=1, delta=0, neighbours=PERSON)
     plain = mechanism.release((0, 1, 1), rng=unsafe_seeded(5))
     assert mechanism.release((0, 1, 1), rng=unsafe_seeded(5), progress=True).value == plain.value
+
+
+def test_people_who_are_listed_otherwise_are_told_how():
+    pandas = pytest.importorskip("pandas")
+    line = Metric.points([[0], [1], [2]], unit=1)
+    mechanism = KMedian(metric=line, k=1, epsilon=1, delta=0, neighbours=AddRemove("person"))
+    for people in (pandas.DataFrame({"x": [0], "y": [1]}), np.zeros((3, 2)), "here"):
+        with pytest.raises(InvalidParameter, match=r"an array of their numbers, or names.*no coordinates"):
+            mechanism.release(people)

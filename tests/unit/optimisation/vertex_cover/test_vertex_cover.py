@@ -345,3 +345,8 @@ def test_stars_are_as_hard_as_theorem_51_says():
             for seed in range(5)
         ]
         assert hard.bound < np.mean(sizes) <= made.ratio * 40
+
+
+def test_a_dense_matrix_is_told_how_to_become_a_graph():
+    with pytest.raises(InvalidParameter, match=r"pass scipy.sparse.csr_array\(matrix\)"):
+        VertexCover(vertices=3, epsilon=1).release(np.eye(3))

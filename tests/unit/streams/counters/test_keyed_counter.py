@@ -120,7 +120,7 @@ class HidesItself(np.int64):
 
 def test_nothing_that_is_pushed_raises():
     assert len(counter(5).open().push_many([HidesItself(3)])) == 1
-    conversation = counter(5000, neighbours=Contribution(1)).open()
+    conversation = counter(5000, neighbours=Contribution(1), elements=WholeElements(1)).open()
     keyed = counter(5000).open()
     for odd in hostile_data():
         conversation.push(odd)

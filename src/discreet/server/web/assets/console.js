@@ -79,7 +79,9 @@ function answerTable(reply) {
       if (!(name in scales)) return [plain(value)];
       const ends = reply.intervals[name][line];
       const drawn = bar(number(value), ends.map(number), scales[name]);
-      return [plain(value), `${plain(ends[0])} to ${plain(ends[1])}`, drawn];
+      const span = make("td", `${plain(ends[0])} to ${plain(ends[1])}`);
+      span.className = "span";
+      return [plain(value), span, drawn];
     }),
   );
   return table(heads, rows);
@@ -93,7 +95,7 @@ function show(title, parts, isWrong = false) {
 }
 
 async function send(path, body, headers = {}) {
-  const reply = await fetch(`/v1/datasets/${encodeURIComponent(find("dataset").value)}/${path}`, {
+  const reply = await fetch(`/v1/datasets/${encodeURIComponent(find("dataset").value)}${path}`, {
     method: body === null ? "GET" : "POST",
     headers: {
       Authorization: `Bearer ${find("key").value.trim()}`,
@@ -116,15 +118,19 @@ function question() {
 }
 
 async function price() {
-  const quote = await send("plans", question());
+  const quote = await send("/plans", question());
   const errors = quote.columns.map((one) => [
     one.name, one.error === null ? "not known beforehand" : `± ${Number(one.error.toPrecision(4))}`, one.words,
   ]);
   const refused = quote.refusal === null ? [] : [make("p", `It would be refused now. ${quote.refusal}`)];
   refused.forEach((one) => one.classList.add("refused"));
+  const use = quote.words.split("\n").filter((line) => line.startsWith("use ")).map((line) => line.slice(4).trim());
+  const note = make("p", `${use.join(". ")}.`);
+  note.className = "note";
   show("Price", [
     make("p", `Asking this charges ${amounts(quote.cost)}.`),
     ...refused,
+    ...(use.length ? [note] : []),
     table(["column", "off by, at 95 %", ""], errors),
     make("pre", quote.words),
   ]);
@@ -137,7 +143,7 @@ async function buy() {
     const bits = crypto.getRandomValues(new Uint8Array(16));
     asked = { what, key: Array.from(bits, (one) => one.toString(16).padStart(2, "0")).join("") };
   }
-  const reply = await send("queries", body, { "Idempotency-Key": asked.key });
+  const reply = await send("/queries", body, { "Idempotency-Key": asked.key });
   asked = null;
   const paid = reply.repeated ? "asked before, and charged nothing now" : `charged ${amounts(reply.cost)}`;
   const parts = [answerTable(reply), make("p", `${reply.kind}; ${paid}.`)];
@@ -147,16 +153,37 @@ async function buy() {
     parts.push(make("details", null, make("summary", "Receipt, to keep"), proof));
   }
   show("Answer", parts);
-  const budget = await send("budget", null);
+  const budget = await send("/budget", null);
   parts[1].textContent += ` Left for you: ${amounts(budget.left)}.`;
 }
 
-async function run(work) {
-  const buttons = [find("price"), find("buy")];
+// What is declared of a column, in the words of the schema: all of it is public.
+function declared(column) {
+  const { kind, values, lower, upper, grid, ...rest } = column;
+  const said = values === undefined ? [] : [values.map(plain).join(", ")];
+  if (lower !== undefined) said.push(`${plain(lower)} to ${plain(upper)}`);
+  if (grid !== undefined && number(grid) !== 1) said.push(`in steps of ${plain(grid)}`);
+  for (const [name, value] of Object.entries(rest)) said.push(`${name} ${plain(value)}`);
+  return said.join(", ");
+}
+
+async function list() {
+  const facts = await send("", null);
+  const budget = await send("/budget", null);
+  const rows = Object.entries(facts.schema.columns).map(([name, one]) => [name, one.kind, declared(one)]);
+  const free = facts.shared_columns.length ? `Counts over ${facts.shared_columns.join(", ")} cost nothing. ` : "";
+  show("Columns", [
+    table(["column", "kind", "declared"], rows),
+    make("p", `${free}Everything else has a price. Left for you: ${amounts(budget.left)}.`),
+  ]);
+}
+
+async function run(work, needed = find("ask")) {
+  const buttons = [find("price"), find("buy"), find("columns")];
   buttons.forEach((one) => { one.disabled = true; });
   find("busy").textContent = "…";
   try {
-    if (find("ask").reportValidity()) await work();
+    if (needed.reportValidity()) await work();
   } catch (error) {
     const isSaid = error.kind !== undefined;
     const said = isSaid
@@ -172,3 +199,4 @@ async function run(work) {
 
 find("ask").addEventListener("submit", (event) => { event.preventDefault(); run(price); });
 find("buy").addEventListener("click", () => run(buy));
+find("columns").addEventListener("click", () => run(list, find("key")));

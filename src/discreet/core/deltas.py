@@ -8,11 +8,16 @@ from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 
 MOST_DELTA = Fraction(1, 1000)
-"""The largest delta that is taken for what its owner means."""
+"""The largest delta of a budget that is taken for what its owner means."""
 
 
-def read_delta(delta: checks.Number, *, large: bool) -> Fraction:
-    """Return the delta of a budget; one that nobody can mean must be said to be meant."""
+def read_delta(
+    delta: checks.Number, *, large: bool = False, way_out: str = "Pass large_delta=True if it is meant"
+) -> Fraction:
+    """Return the delta of a budget; one that nobody can mean must be said to be meant.
+
+    Whatever takes rows and a budget asks here. A mechanism does not: its delta is a number of its theorem.
+    """
     value = checks.delta(delta=delta)
     checks.instance(bool, large_delta=large)
     if value > MOST_DELTA and not large:
@@ -20,6 +25,6 @@ def read_delta(delta: checks.Number, *, large: bool) -> Fraction:
             name="delta",
             rule=f"at most {float(MOST_DELTA):g}, and far below one over the number of people",
             value=delta,
-            hint="With that probability anything may be published. Pass large_delta=True if it is meant",
+            hint=f"With that probability anything may be published. {way_out}",
         )
     return value
