@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from tests.exact.test_pan_private import look, pan_private, shifts
+from tests.exact.streams.test_pan_private import look, pan_private, shifts
 
 from discreet import audit
 from discreet.audit.museum.streams import PrintedDensity, PrintedTree

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
-from tests.exact.test_pan_private import run
+from tests.exact.streams.test_pan_private import run
 
 from discreet.core.neighbours import Contribution, Event, UserEvents
 from discreet.streams.counters.endless_counter import EndlessCounter

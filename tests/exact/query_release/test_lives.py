@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.exact.test_release_online import curve, delta, pairs
+from tests.exact.query_release.test_online import curve, delta, pairs
 
 from discreet.audit.enumeration import Enumerator
 from discreet.audit.exact_report import max_divergence
