@@ -152,14 +152,14 @@ def test_the_direct_sum_is_on_the_safe_side():
 )
 def test_a_discretised_curve_is_above_the_exact_one(loss, step):
     reach = loss.epsilon(max(loss.failure, 1e-12))
-    for distribution in loss.pld(step)[:1]:
-        for share in np.linspace(0, 1, 23):
-            epsilon = float(share * reach)
-            claim, curve = distribution.delta(epsilon), loss.delta(epsilon)
-            assert claim >= curve * (1 - 1e-12)
-            if step == Fraction(1, 1000) and curve > 1e-9:
-                assert claim <= curve * 1.02 + 1e-12
-        assert loss.delta(distribution.epsilon(1e-3)) <= 1e-3 * (1 + 1e-12)
+    distribution, *_ = loss.pld(step)
+    for share in np.linspace(0, 1, 23):
+        epsilon = float(share * reach)
+        claim, curve = distribution.delta(epsilon), loss.delta(epsilon)
+        assert claim >= curve * (1 - 1e-12)
+        if step == Fraction(1, 1000) and curve > 1e-9:
+            assert claim <= curve * 1.02 + 1e-12
+    assert loss.delta(distribution.epsilon(1e-3)) <= 1e-3 * (1 + 1e-12)
 
 
 def test_negative_epsilons_are_covered_too():
@@ -169,7 +169,9 @@ def test_negative_epsilons_are_covered_too():
         PoissonLoss(GaussianLoss(Fraction(1)), Fraction(1, 50)),
         FixedSampleLoss(GaussianLoss(Fraction(1)), Fraction(1, 50)),
     ):
-        for distribution in loss.pld(Fraction(1, 100)):
+        distributions = loss.pld(Fraction(1, 100))
+        assert len(distributions) in (1, 2)
+        for distribution in distributions:
             for epsilon in np.linspace(-9, 0, 50):
                 assert distribution.delta(float(epsilon)) >= -math.expm1(float(epsilon)) - 1e-15
 

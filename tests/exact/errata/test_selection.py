@@ -138,10 +138,9 @@ def test_example_3_6_noise_of_the_same_sign_errs_too():
 
 
 def test_section_3_5_3_means_equal_scores_across_candidates():
-    """Equal scores on both data sets give equal outputs whatever the noise. Across candidates it matters."""
+    """Scores that are equal on both data sets cannot be meant: across candidates the noise matters."""
     laplace = NoisyArgmax(DiscreteLaplace(Fraction(1)), Fraction(1))
     gaussian = NoisyArgmax(DiscreteGaussian(Fraction(2)), Fraction(1))
-    assert law(gaussian, 3, 1, 2) == law(gaussian, 3, 1, 2)
     costs = {}
     for name, primitive in (("laplace", laplace), ("gaussian", gaussian)):
         costs[name] = []

@@ -105,11 +105,11 @@ def test_odd_rows_never_raise_and_the_budget_ends():
     with pytest.raises(BudgetExceeded):
         model.fit(odd, [0, 1, 0])
     for wrong in ({"reach": 0}, {"steps": 0}, {"delta": 0}, {"classes": (1, 2, 3)}):
-        with pytest.raises(InvalidParameter):
+        with pytest.raises(InvalidParameter, match=next(iter(wrong))):
             SparseClassifier(**{"epsilon": 1, "delta": 1e-9, "columns": Range(0, 1), **wrong}).fit(
                 odd, [0, 1, 0]
             )
     for wrong in ({"reach": -1}, {"target": (0, 1)}, {"target": None}):
-        with pytest.raises(InvalidParameter):
-            given = {"epsilon": 1, "delta": 1e-9, "columns": Range(0, 1), "target": Range(0, 1), **wrong}
+        given = {"epsilon": 1, "delta": 1e-9, "columns": Range(0, 1), "target": Range(0, 1), **wrong}
+        with pytest.raises(InvalidParameter, match=next(iter(wrong))):
             SparseRegressor(**given).fit(odd, [0, 1, 0])

@@ -146,8 +146,8 @@ def test_what_is_no_such_survey_is_refused():
         local.FourierMarginals(epsilon=1, universe=Universe([("a", (0, 1, 2))]), width=1)
     with pytest.raises(InvalidParameter, match="width"):
         local.FourierMarginals(epsilon=1, universe=FIVE, width=6)
+    wide = Universe([(f"q{k}", (0, 1)) for k in range(40)])
     with pytest.raises(InvalidParameter, match="fewer attributes"):
-        wide = Universe([(f"q{k}", (0, 1)) for k in range(40)])
         local.FourierMarginals(epsilon=1, universe=wide, width=6)
     text = local.FourierMarginals(epsilon=1, universe=FIVE, width=2).survey
     for change in (

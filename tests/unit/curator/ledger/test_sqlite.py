@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from discreet.core.errors import LedgerRefused
 from discreet.curator.ledger.books.sqlite import SQLiteStore
 
 _PROBE = """
@@ -34,7 +35,7 @@ def test_opening_a_book_twice_in_one_process_drops_no_lock(tmp_path):
 def test_a_file_that_is_no_book_is_left_as_it_is(tmp_path):
     path = tmp_path / "budget.db"
     path.write_bytes(b"something else" * 100)
-    with pytest.raises(Exception, match="cannot be read"):
+    with pytest.raises(LedgerRefused, match="cannot be read"):
         SQLiteStore(path)
     assert path.read_bytes() == b"something else" * 100
     assert sqlite3.sqlite_version_info >= (3, 37)  # STRICT tables
