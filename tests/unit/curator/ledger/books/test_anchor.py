@@ -189,7 +189,7 @@ def test_a_crash_while_an_anchor_is_written_anew_loses_nothing(tmp_path, place):
     code = f"""
 from discreet.curator.ledger.books import durable
 durable.RENEW = 4
-from tests.unit.curator.ledger.test_anchor import spend_much
+from tests.unit.curator.ledger.books.test_anchor import spend_much
 spend_much({str(path)!r})
 """
     # The first time is when the book is opened, and there is an old one from the second opening on.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
-from tests.unit.learning.test_linear_models import LEFT_OUT, LEFT_OUT_OF_LABELS, SKIPPED
+from tests.unit.learning.estimators.test_linear_models import LEFT_OUT, LEFT_OUT_OF_LABELS, SKIPPED
 
 import discreet as dp
 from discreet.core.errors import BudgetExceeded, InvalidParameter

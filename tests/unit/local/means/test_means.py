@@ -10,8 +10,8 @@ import numpy as np
 import pandas
 import pytest
 from scipy import stats
+from tests.unit.local.frequencies.test_oracles import at_most_exp
 from tests.unit.local.test_client import walk
-from tests.unit.local.test_oracles import at_most_exp
 
 from discreet import local
 from discreet.core.errors import InvalidParameter, Refused

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
-from tests.unit.learning.test_linear_models import LEFT_OUT, LEFT_OUT_OF_LABELS, SKIPPED
-from tests.unit.learning.test_noisy_newton import LONGEST, people
+from tests.unit.learning.estimators.test_linear_models import LEFT_OUT, LEFT_OUT_OF_LABELS, SKIPPED
+from tests.unit.learning.linear_models.test_noisy_newton import LONGEST, people
 
 import discreet as dp
 from discreet import audit

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.unit.local.frequencies.test_oracles import at_most_exp
 from tests.unit.local.test_client import walk
-from tests.unit.local.test_oracles import at_most_exp
 
 from discreet import local
 from discreet.core.errors import BudgetExceeded, InvalidParameter, NoBound, Refused

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.unit.local.frequencies.test_oracles import at_most_exp
 from tests.unit.local.test_client import WITHOUT, walk
-from tests.unit.local.test_oracles import at_most_exp
 
 from discreet import audit, local
 from discreet.audit.museum.local import EXHIBITS
