@@ -25,11 +25,12 @@ def find_module(name: str) -> str:
 
 
 def find_tests(name: str) -> list[str]:
-    """Return the test files that concern a card, those of its own module first."""
+    """Return the test files that concern a card: that of its module, else those of the nearest room."""
     _, *rooms, file = find_module(name).split(".")
     own = ROOT / "tests" / "unit" / Path(*rooms) / f"test_{file}.py"
-    room = own.parent if own.parent.exists() else None
-    beside = [own] if own.exists() else sorted(room.glob("test_*.py")) if room else []
+    if own.exists():
+        return [str(own.relative_to(ROOT))]
+    beside = next(found for room in own.parents if (found := sorted(room.glob("test_*.py"))))
     return [str(path.relative_to(ROOT)) for path in beside]
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.query_release.online import own_errors
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -37,6 +39,9 @@ def print_as_shown(text):
 @pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda p: p.name)
 def test_every_block_of_the_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if page.name == "competitors.md":  # sixty curators, and their own errors are not its point
+        monkeypatch.setattr(own_errors, "TRIALS", 1)
+        monkeypatch.setattr(own_errors, "_ASKED", 200)
     namespace = {"__name__": page.stem, "print": print_as_shown(page.read_text())}
     for line, source in blocks(page):
         padded = "\n" * line + source  # so that a traceback names the line of the page

@@ -22,7 +22,6 @@ LOOSE = {
     "approximate-leader",
     "best-of-runs",
     "buffered-counter",
-    "central-statistics",
     "endless-majority",
     "min-cut",
     "noisy-newton",

@@ -28,8 +28,8 @@ NOT_STEPWISE = {
     "wide-tree-counter",
     "window-counter",
 }
-"""Cards whose noise is drawn before the data come that it hides: see tests/exact/test_pan_private*.py and
-test_stream_bijections.py."""
+"""Cards whose noise is drawn before the data come that it hides: see test_pan_private*.py
+and test_bijections.py of tests/exact/streams."""
 MOST = 300  # pairs an instance; both ways round
 
 

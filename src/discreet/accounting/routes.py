@@ -112,10 +112,14 @@ def _is_single(parts: Parts) -> bool:
 
 def _basic_epsilon(parts: Parts, delta: Fraction) -> float:
     """Sum the epsilons; parts without one at their failure mass share the delta that is left."""
-    mass = failure(parts)
+    return _add_epsilons(
+        [(loss, loss.exact_epsilon(), count) for loss, count in parts], failure(parts), delta
+    )
+
+
+def _add_epsilons(values: list[tuple[Loss, Fraction | None, int]], mass: Fraction, delta: Fraction) -> float:
     if mass > delta or mass >= 1:
         return math.inf
-    values = [(loss, loss.exact_epsilon(), count) for loss, count in parts]
     sharing = sum(count for _, value, count in values if value is None)
     share = (delta - mass) / sharing if sharing else Fraction(0)
     found = [
@@ -139,13 +143,16 @@ def _basic_delta(parts: Parts, epsilon: Fraction) -> float:
     def delta(logarithm: float) -> Fraction:
         return mass + (1 - mass) * Fraction(math.exp(logarithm))
 
+    values = [(loss, loss.exact_epsilon(), count) for loss, count in parts]
+
+    def holds(logarithm: float) -> bool:
+        return _add_epsilons(values, mass, delta(logarithm)) <= epsilon
+
     # Invert the sum: parts without an epsilon share the delta. Any point where it holds is sound.
     least, most = _LOGARITHMS
-    if _basic_epsilon(parts, delta(most)) > epsilon:
+    if not holds(most):
         return 1.0
-    _, most = narrow(
-        lambda logarithm: _basic_epsilon(parts, delta(logarithm)) <= epsilon, least, most, steps=_HALVINGS
-    )
+    _, most = narrow(holds, least, most, steps=_HALVINGS)
     return up(delta(most))
 
 

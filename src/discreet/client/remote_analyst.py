@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from types import TracebackType
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -331,9 +330,7 @@ class RemoteAnalyst:
     def __enter__(self) -> RemoteAnalyst:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

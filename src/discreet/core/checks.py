@@ -114,9 +114,12 @@ def at_least(minimum: Number, **named: object) -> Fraction:
     return _check_rule(named, f"finite and >= {plain(minimum)}", lambda x: x >= minimum)
 
 
-def integer(minimum: int, **named: object) -> int:
-    """Return a whole number that must be >= minimum."""
-    return _check_integer(named, f"an integer >= {minimum}", minimum)
+def integer(minimum: int, maximum: int | None = None, /, **named: object) -> int:
+    """Return a whole number that must be >= minimum, and <= maximum where there is one."""
+    number = _check_integer(named, f"an integer >= {minimum}", minimum)
+    if maximum is not None and number > maximum:
+        raise InvalidParameter(name=next(iter(named)), rule=f"at most {maximum}", value=number)
+    return number
 
 
 def several(**named: object) -> tuple[Any, ...]:

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
-from types import TracebackType
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
@@ -283,9 +282,7 @@ class Curator:
     def __enter__(self) -> Curator:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

@@ -20,10 +20,10 @@ from discreet.core.parameters import Exact, Public, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.learning.additive_model import REACH, UNIT, AdditiveModel, AdditiveModels, cell_of
 from discreet.learning.budgets import (
+    FINEST,
     Measurement,
     Noisy,
     add_up,
-    check_resolution,
     count_moves,
     spread_budget,
 )
@@ -92,7 +92,7 @@ class AdditiveLogistic(Mechanism[Any, AdditiveModel | AdditiveModels]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     neighbours: Neighbours = public(require_rows)
-    resolution: int = public(check_resolution, default=512)
+    resolution: int = public(checks.integer, 1, FINEST, default=512)
     counted: bool = public(checks.exactly, bool, default=True)
     judged: bool = public(checks.exactly, bool, default=True)
     labels: int = public(checks.integer, 2, default=2)

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from discreet.accounting.calibrate import largest, smallest, zcdp_rho
 from discreet.accounting.composition import Composed
-from discreet.core import checks
 from discreet.core.errors import InternalError, InvalidParameter
 from discreet.core.loss import BoundedRangeLoss, Loss, gaussian_delta
 from discreet.core.neighbours import Neighbours, Replace
@@ -128,11 +127,3 @@ def count_moves(neighbours: Neighbours, *, same: int, apart: int) -> int:
         The largest squared distance between what two rows add.
     """
     return apart if isinstance(require_rows(neighbours), Replace) else same
-
-
-def check_resolution(**named: object) -> int:
-    """Return a resolution: not so fine that exact sums would no longer be exact."""
-    found = checks.integer(1, **named)
-    if found > FINEST:
-        raise InvalidParameter(name=next(iter(named)), rule=f"at most {FINEST}", value=found)
-    return found

@@ -20,10 +20,10 @@ from discreet.core.parameters import Exact, derived, frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import up
 from discreet.learning.budgets import (
+    FINEST,
     Measurement,
     Noisy,
     add_up,
-    check_resolution,
     count_moves,
     spread_budget,
 )
@@ -73,7 +73,7 @@ class SecondMoments(Mechanism[Any, Moments]):
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.delta)
     neighbours: Neighbours = public(require_rows)
-    resolution: int = public(check_resolution, default=1024)
+    resolution: int = public(checks.integer, 1, FINEST, default=1024)
     noise: Noisy = derived()
 
     def _complete(self) -> None:

@@ -148,7 +148,7 @@ def _tangent(masses: Floats, mean: float, between: int, coins: tuple[ReportCoin,
     slopes = np.append(slopes, (slopes[-1] if last else 0.0) + _STEEPER)
     rest = between * np.maximum(*(coin.excess(slopes) for coin in coins))
     levels = logs[places] + slopes * places + rest
-    return lambda distance: _SLACK * math.exp(min(0.0, float(np.min(levels - slopes * (mean + distance)))))
+    return lambda distance: _SLACK * math.exp(min(0.0, float((levels - slopes * (mean + distance)).min())))
 
 
 def _esseen(crowd: Crowd, low: int, high: int) -> Bound:

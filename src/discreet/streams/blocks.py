@@ -8,7 +8,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
-from discreet.core import checks
 from discreet.core.errors import InvalidParameter
 from discreet.core.loss import Loss
 from discreet.core.losses.noise import DiscreteLaplaceLoss
@@ -65,14 +64,6 @@ class BlockCounter(StreamCounter):
         if isinstance(noise, DiscreteGaussian):
             return discrete_loss(Fraction(self.square_shift), noise.variance)
         return DiscreteLaplaceLoss(self.total_shift, noise.scale)  # type: ignore[attr-defined]
-
-
-def read_branching(**named: object) -> int:
-    """Return how many blocks make one of the next size."""
-    number = checks.integer(2, **named)
-    if number > MOST_BRANCHING:
-        raise InvalidParameter(name="branching", rule=f"at most {MOST_BRANCHING}", value=number)
-    return number
 
 
 def count_levels(horizon: int, branching: int = 2) -> int:

@@ -19,7 +19,7 @@ from discreet.testing import unsafe_seeded
 
 BETA = Fraction(1, 10)
 ALPHA = 1.5e-7
-"""The false-alarm rate of one case at a fresh seed; some 660 cases make 1e-4 at most."""
+"""The false-alarm rate of one case at a fresh seed; some 450 cases make 1e-4 at most."""
 DRAWS = 64
 SOAK = 20
 """How many times more draws the long version makes."""

@@ -161,8 +161,8 @@ def _regret(mechanism: Any, losses: Any) -> Any:
 def _linear() -> dict[str, list[Case]]:
     """Fresh examples of known means: uniform around them."""
     some: dict[str, Any] = {"size": 6, "epsilon": 20, "rows": 200, "neighbours": Event()}
-    means = np.array([0.1, 0, -0.1, 0.05, -0.3, 0])
-    linear, vertex = LinearLearner(delta=1e-6, **some), VertexLearner(**some)
+    means = np.array([0.1, 0, -0.1, 0.05, -0.11, 0])
+    linear, vertex = LinearLearner(delta=1e-6, **some), VertexLearner(**some | {"epsilon": 1})
     draws = generator(7)
 
     def examples() -> Any:
@@ -219,7 +219,7 @@ def _rules() -> dict[str, list[Case]]:
 
         return off
 
-    some: dict[str, Any] = {"rows": 300, "epsilon": 3, "neighbours": AddRemove("row")}
+    some: dict[str, Any] = {"rows": 300, "epsilon": 1, "neighbours": AddRemove("row")}
     trees = RuleLearner(rules=SmallTrees(PEOPLE, "ill"), **some)
     table = TableLearner(universe=PEOPLE, label="ill", **some)
     return {

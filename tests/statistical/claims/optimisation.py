@@ -127,7 +127,7 @@ def _cuts() -> dict[str, list[Case]]:
         return {
             "two halls": [*halls, (0, half)],
             "complete": list(itertools.combinations(range(size), 2)),
-            "no edges": [],
+            "a star": [(0, leaf) for leaf in range(1, size)],
         }
 
     def case(label: str, mechanism: Any, edges: Edges, least: int) -> Case:
@@ -165,9 +165,10 @@ def _medians() -> dict[str, list[Case]]:
     sets = list(itertools.combinations(range(metric.sites), 2))
     people = {
         "two towns": np.repeat([0, 11], 300),
+        "two villages": np.repeat([0, 11], 40),
         "one far away": np.array([0] * 500 + [11]),
         "everywhere": np.arange(600) % 12,
-        "nobody": np.zeros(0, dtype=np.int64),
+        "few": np.repeat([0, 11], 10),
     }
     found: dict[str, list[Case]] = {}
     for label, places in people.items():
@@ -188,26 +189,22 @@ def _medians() -> dict[str, list[Case]]:
 
 
 def _projects() -> dict[str, list[Case]]:
-    agents = AddRemove("agent")
     draw = generator(3)
-    rare = np.zeros((2000, 12), dtype=bool)
-    rare[:, 0] = True  # one item for all, and eleven that nobody wants
-    tables = {"any": draw.random((2000, 12)) < 0.1, "one for all": rare}
+    rare = np.zeros((16, 40), dtype=bool)
+    rare[:8, 0] = rare[8:, 1] = True  # two items for a few, and 38 that nobody wants
+    # Of items that all are wanted alike, any two do: nothing could be missed.
+    tables = {"more and more": draw.random((2000, 12)) < np.arange(12) ** 2 / 300, "two for few": rare}
     found: dict[str, list[Case]] = {}
     for label, wishes in tables.items():
+        items = wishes.shape[1]
+        public: dict[str, Any] = {"resources": items, "k": 2, "epsilon": 1, "neighbours": AddRemove("agent")}
         for name, mechanism in (
-            ("public-projects", PublicProjects(resources=12, k=2, epsilon=1, delta=0, neighbours=agents)),
-            ("public-projects", PublicProjects(resources=12, k=2, epsilon=1, delta=1e-6, neighbours=agents)),
-            (
-                "public-projects-sampled",
-                PublicProjectsSampled(resources=12, k=2, epsilon=1, neighbours=agents),
-            ),
-            (
-                "public-projects-exhaustive",
-                PublicProjectsExhaustive(resources=12, k=2, epsilon=1, neighbours=agents),
-            ),
+            ("public-projects", PublicProjects(delta=0, **public)),
+            ("public-projects", PublicProjects(delta=1e-6, **public)),
+            ("public-projects-sampled", PublicProjectsSampled(**public)),
+            ("public-projects-exhaustive", PublicProjectsExhaustive(**public)),
         ):
-            best = max(_wanted(wishes, chosen) for chosen in itertools.combinations(range(12), 2))
+            best = max(_wanted(wishes, chosen) for chosen in itertools.combinations(range(items), 2))
             target = getattr(mechanism, "ratio", 1 - 1 / math.e) * best
 
             def short(rng: Rng, m: Any = mechanism, w: Any = wishes, t: float = target) -> float:
@@ -226,7 +223,7 @@ def _wanted(wishes: Any, chosen: Any) -> int:
 
 
 def _best_of_runs() -> dict[str, list[Case]]:
-    best, scores = BEST_OF_RUNS.example()
+    best, scores = BEST_OF_RUNS.example()[0], (30, 50)
 
     def short(rng: Rng) -> float:
         return float(max(scores) - scores[best.release(scores, rng=rng).value.value])

@@ -381,8 +381,8 @@ def test_other_data_are_refused():
     for odd in (TABLE, None, asked(mode(epsilon=2))):
         with pytest.raises(InvalidParameter, match="data"):
             one.release(odd)
+    narrow = Histogram.dense(Universe([("a", (0, 1))]), [1, 1])
     with pytest.raises(InvalidParameter, match="universe"):
-        narrow = Histogram.dense(Universe([("a", (0, 1))]), [1, 1])
         one.release(AskedStatistics(narrow, one.book({})))
     several = Histogram(SMALL, np.ones(6, dtype=int), rows_per_unit=2)
     person = mode(neighbours=Replace("person"))

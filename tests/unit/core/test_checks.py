@@ -139,6 +139,14 @@ def test_bad_integers(value):
         checks.integer(2, size=value)
 
 
+def test_integers_with_a_maximum():
+    assert checks.integer(2, 3, size=3) == 3
+    with pytest.raises(InvalidParameter, match=r"size must be at most 3, got size=4"):
+        checks.integer(2, 3, size=4)
+    with pytest.raises(InvalidParameter, match=r"size must be an integer >= 2, got size=1"):
+        checks.integer(2, 3, size=1)
+
+
 @pytest.mark.parametrize("value", [0, 2, np.uint8(1)])
 def test_indices(value):
     assert checks.index(3, category=value) == value

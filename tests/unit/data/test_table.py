@@ -94,9 +94,9 @@ def test_template_reads_names_and_types_only(tmp_path):
 
 def test_template_becomes_a_schema_once_filled_in(tmp_path):
     text = template(pd.DataFrame({"age": [1], "region": ["n"], "ok": [True]}), name="people")
+    path = tmp_path / "unfilled.toml"
+    path.write_text(text)
     with pytest.raises(InvalidParameter, match="valid TOML"):
-        path = tmp_path / "unfilled.toml"
-        path.write_text(text)
         Table(pd.DataFrame(), schema=path)
     filled = text.replace("lower = ", "lower = 0 ").replace("upper = ", "upper = 9 ").replace("[]", '["n"]')
     path = tmp_path / "people.toml"
@@ -316,8 +316,8 @@ def test_joined_private_tables_share_the_unit_and_the_engine():
         Table(first, schema=users("one"), joined=[(pd.DataFrame(FRAME), NOTES)])
     with pytest.raises(InvalidParameter, match="named differently"):
         Table(first, schema=users("one"), joined=[(second, users("ONE"))])
+    servers = [("postgresql://x", "t"), ("postgresql://y", "t")]
     with pytest.raises(InvalidParameter, match="tables of one server"):
-        servers = [("postgresql://x", "t"), ("postgresql://y", "t")]
         Table(servers[0], schema=users("one"), joined=[(servers[1], users("two"))])
     with pytest.raises(InvalidParameter, match="all of one engine"):
         Table(first, schema=users("one"), joined=[(("postgresql://x", "t"), users("two"))])

@@ -25,6 +25,8 @@ from discreet.learning import (
     SecondMoments,
 )
 from discreet.learning.declared import encode
+from discreet.learning.linear_models.links import Link
+from discreet.learning.linear_models.noisy_newton import NoisyNewton
 from discreet.testing import unsafe_seeded
 
 COLUMNS = (Range(0, 100, bins=10), Choices(("x", 1)))
@@ -300,3 +302,5 @@ def test_resolutions_too_fine_for_exact_sums_are_refused():
         AdditiveLogistic(shape=(2,), steps=1, **plain)
     with pytest.raises(InvalidParameter, match="at most 4096"):
         SecondMoments(size=2, length=2, **plain)
+    with pytest.raises(InvalidParameter, match="at most 4096"):
+        NoisyNewton(link=Link.LOGISTIC, size=2, length=2, **plain)

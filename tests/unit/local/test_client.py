@@ -9,7 +9,7 @@ from itertools import count, product
 import numpy as np
 import pytest
 from scipy import stats
-from tests.unit.local.test_oracles import ORACLES
+from tests.unit.local.frequencies.test_oracles import ORACLES
 
 from discreet import local
 from discreet.core.errors import InvalidParameter

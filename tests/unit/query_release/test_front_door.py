@@ -29,6 +29,7 @@ def people(unit, neighbours):
     return dp.Table(frame if unit != Row() else frame.drop(columns="id"), schema=schema)
 
 
+@pytest.mark.usefixtures("few_trials")
 def test_a_table_becomes_a_synopsis_and_synthetic_rows():
     with people(Row(), AddRemove("row")) as table:
         wanted = dp.marginals(table, order=2)
@@ -49,6 +50,7 @@ def test_a_table_becomes_a_synopsis_and_synthetic_rows():
     assert found.plan.best.name in repr(found) and "UNSAFE" in repr(found)
 
 
+@pytest.mark.usefixtures("few_trials")
 def test_a_person_with_several_rows_gets_the_whole_promise():
     """The noise must be calibrated for all of a person's rows: a budget for one row would not do."""
     unit = User(column="id", max_rows=2, max_groups=2)
@@ -91,6 +93,7 @@ def test_a_broken_promise_is_caught_before_data_are_read(monkeypatch):
         dp.release(dp.marginals(Unread(), order=1), epsilon=1, delta=0)
 
 
+@pytest.mark.usefixtures("few_trials")
 def test_a_plan_is_what_is_released():
     """What is shown beforehand is what is used, with the budget of all rows of a person."""
     unit = User(column="id", max_rows=2, max_groups=2)
@@ -109,6 +112,7 @@ def test_a_plan_is_what_is_released():
         assert planned.at(4).mechanism.epsilon == 2 and planned.at(4).guarantee.implies(epsilon=4, delta=1e-6)
 
 
+@pytest.mark.usefixtures("few_trials")
 def test_a_plan_for_rows_promises_nothing_to_those_who_have_several():
     planned = dp.plan(dp.marginals(Unread().universe(), order=1), epsilon=1, delta=0)
     with pytest.raises(InvalidParameter, match="Plan with the table"):
@@ -175,6 +179,7 @@ def test_marginals_of_some_columns():
     assert dp.marginals(DATA, order=1, columns=["a"]).workload.universe.names == ("a",)
 
 
+@pytest.mark.usefixtures("few_trials")
 def test_a_plan_that_was_made_before_is_released_without_planning_again(monkeypatch):
     with people(Row(), AddRemove("row")) as table:
         planned = dp.plan(dp.marginals(table, order=1), epsilon=5, delta=1e-6, rows=400)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.core.errors import InternalError
 from discreet.mechanisms.scores import Monotone, Sensitivity
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, OneSidedGeometric
 from discreet.sparse import accuracy
@@ -93,7 +94,7 @@ def test_scale_follows_the_sensitivity_in_units():
 
 def test_a_plan_that_costs_too_much_is_refused():
     plan = AboveThreshold(sensitivity=1, epsilon=1, delta=0).plan
-    with pytest.raises(Exception, match="costs more"):
+    with pytest.raises(InternalError, match="costs more"):
         require(plan.loss, Fraction(9, 10), Fraction(0))
 
 

@@ -33,9 +33,7 @@ def largest_parity_gap(rows: Integers, others: Integers, *, columns: int) -> flo
     columns
         How many columns there are; at most 12.
     """
-    width = checks.integer(1, columns=columns)
-    if width > MOST_COLUMNS:
-        raise InvalidParameter(name="columns", rule=f"at most {MOST_COLUMNS}", value=columns)
+    width = checks.integer(1, MOST_COLUMNS, columns=columns)
     for name, given in (("rows", rows), ("others", others)):
         listed = np.asarray(given)
         known = listed.ndim == 1 and listed.dtype.kind in "iu" and listed.size > 0

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.core import checks
 from discreet.core.errors import InvalidParameter
@@ -114,6 +115,7 @@ def check_order(order: checks.Number) -> float:
     return a
 
 
+@lru_cache(maxsize=1 << 12)
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Convert rho-zCDP to a delta at an epsilon, with the best order [CKS20, Proposition 12]."""
     if rho <= 0:

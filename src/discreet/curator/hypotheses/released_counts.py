@@ -85,19 +85,17 @@ class ReleasedCounts(ReleasedNumbers):
         return rounded
 
     def intervals(self, aggregates: Sequence[Aggregate], confidence: Fraction) -> list[Reader[Interval]]:
-        """Return what reads the intervals at 95 %. What is computed from a count has that of the count.
+        """Return what reads the intervals at 95 %. What is computed from counts has those of the counts.
 
-        What is computed from several counts needs all of theirs at once, so each is wider.
+        Of several counts the true ones need not all lie in theirs at once: errors of sums and quotients
+        deviate by no more than those of their parts do together, and that much the ends are apart.
         """
         if confidence > CONFIDENCE:
             raise InternalError("a hypothesis knows its errors at 95 %")
+        find = _all_ends if self.together else _own_ends
         formulas = [self.formulas[one] for one in aggregates]
-        used = frozenset[int]().union(*(one.used for one in formulas))
-        ends = {number: self._find_ends(self.counts[number], len(used)) for number in used}
+        ends = {number: find(self.counts[number]) for one in formulas for number in one.used}
         return [_read_interval(one, ends) for one in formulas]
-
-    def _find_ends(self, answers: OnlineAnswers, counts: int) -> tuple[Ends, ...]:
-        return _all_ends(answers) if self.together else _own_ends(answers, widen(counts))
 
     def step(self, aggregate: Aggregate) -> Fraction | None:
         """Return what a number is a multiple of: counts are whole."""
@@ -162,19 +160,10 @@ def find_least_sure(answers: Sequence[OnlineAnswers]) -> Kind:
     return next(one for one in order if one in kinds)
 
 
-def widen(counts: int) -> float:
-    """Return by how much wider the intervals of several counts are so that all hold at 95 %.
-
-    As much as for errors whose tails fall exponentially; normal ones fall faster.
-    """
-    miss = 1 - float(CONFIDENCE)
-    return math.log(max(1, counts) / miss) / math.log(1 / miss)
-
-
-def _own_ends(answers: OnlineAnswers, times: float) -> tuple[Ends, ...]:
+def _own_ends(answers: OnlineAnswers) -> tuple[Ends, ...]:
     """Return between which whole numbers each true count lies: those within its error, and the answer."""
     ends = []
-    for value, error in zip(answers.values.tolist(), (times * answers.owns).tolist(), strict=True):
+    for value, error in zip(answers.values.tolist(), answers.owns.tolist(), strict=True):
         shown = max(0, round(value))
         low, high = (0, math.inf) if math.isinf(error) else (value - error, value + error)
         ends.append(

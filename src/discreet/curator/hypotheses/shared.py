@@ -19,7 +19,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours, Replace
 from discreet.core.rounding import shorten_down, up
 from discreet.curator.history import Quote
-from discreet.curator.hypotheses.released_counts import make_reply, widen
+from discreet.curator.hypotheses.released_counts import make_reply
 from discreet.curator.limits import require_small
 from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
@@ -168,18 +168,18 @@ class SharedHypothesis(ABC):
                 one: counts.formulas[one] for one in leaves(output.what) if isinstance(one, Aggregate)
             }
             used = frozenset[int]().union(*(one.used for one in formulas.values()))
-            times, linear = widen(len(used)), linear_parts(output.what)
+            linear = linear_parts(output.what)
             if linear is None or any(one.below is not None for one in formulas.values()):
                 own, most = (max(each) for each in zip(*(errors[one] for one in used), strict=True))
                 several = "counts that are" if len(used) > 1 else "a count that is"
-                words = f"computed from {several} off by {self._say_errors(times * own, most, alone)}"
+                words = f"computed from {several} off by {self._say_errors(own, most, alone)}"
                 columns.append(ColumnError(output.name, None, words))
                 together.append(ColumnError(output.name, None, words))
                 continue
             scaled = [
                 (factor * formulas[one].times, errors[formulas[one].above]) for one, factor in linear.items()
             ]
-            near = _add_up((factor, times * own) for factor, (own, _) in scaled)
+            near = _add_up((factor, own) for factor, (own, _) in scaled)
             far = _add_up((factor, most) for factor, (_, most) in scaled)
             words = self._say_errors(near, far, alone)
             columns.append(ColumnError(output.name, _bounded(near), words))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, NoReturn, TypeVar, overload
 from weakref import WeakSet
 
@@ -393,9 +392,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

@@ -8,26 +8,21 @@ k rate: the rows' moves add up in each group, and independent choices add up.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from discreet.core.rng import Primitive, Rng
-from discreet.data.pricing.quantiles import Histogram
+from discreet.core.rng import Rng
+from discreet.data.pricing.quantiles import GroupChoices, Histogram
 from discreet.mechanisms.grid import LIMIT
 from discreet.noise.oracle import uniform_below
 from discreet.noise.selection import WholeBase, choose_weighted, exponential_weights
 
 
 @dataclass(frozen=True, slots=True)
-class ModeChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
+class ModeChoices(GroupChoices):
     """Choose one of `values` places a group with probability proportional to exp(rate rows).
-
-    Inputs are as far apart as rows must be added or removed to get from one to the other.
 
     Parameters
     ----------
@@ -43,22 +38,8 @@ class ModeChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
     rate: Fraction
     sensitivity: Fraction
 
-    def sample(self, value: tuple[Histogram, ...], rng: Rng) -> tuple[int, ...]:
-        """Choose among the values that occur and, as one run of equal scores, all that do not."""
-        return tuple(self._one(histogram, rng) for histogram in value)
-
-    def law(self, value: tuple[Histogram, ...]) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-        """Yield every choice of one value a group."""
-        laws = [self._law(histogram) for histogram in value]
-        for chosen in itertools.product(*laws):
-            yield tuple(v for v, _ in chosen), math.prod((p for _, p in chosen), start=Fraction(1))
-
-    def distance(self, value: tuple[Histogram, ...], other: tuple[Histogram, ...]) -> Fraction:
-        """Return how many rows differ."""
-        pairs = zip(value, other, strict=True)
-        return Fraction(sum(abs(a.get(v, 0) - b.get(v, 0)) for a, b in pairs for v in {*a, *b}))
-
     def _one(self, histogram: Histogram, rng: Rng) -> int:
+        """Choose among the values that occur and, as one run of equal scores, all that do not."""
         occurring = sorted(v for v, rows in histogram.items() if rows > 0 and 0 <= v < self.values)
         others = self.values - len(occurring)
         scores = [min(histogram[v], LIMIT) for v in occurring] + [0] * (others > 0)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -128,11 +129,41 @@ class KeptRows(dict[int, int]):
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
-    """Choose one value a group with probability proportional to exp(rate score).
+class GroupChoices(Primitive[tuple[Histogram, ...], tuple[int, ...]]):
+    """Choose one value in each group, by itself.
 
     Inputs are as far apart as rows must be added or removed to get from one to the other.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _one(self, histogram: Histogram, rng: Rng) -> int:
+        """Draw the choice of one group."""
+
+    @abstractmethod
+    def _law(self, histogram: Histogram) -> list[tuple[int, Fraction]]:
+        """Return every choice of one group with its probability."""
+
+    def sample(self, value: tuple[Histogram, ...], rng: Rng) -> tuple[int, ...]:
+        """Choose a value of each group."""
+        return tuple(self._one(histogram, rng) for histogram in value)
+
+    def law(self, value: tuple[Histogram, ...]) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+        """Yield every choice of one value a group."""
+        laws = [self._law(histogram) for histogram in value]
+        for chosen in itertools.product(*laws):
+            yield tuple(v for v, _ in chosen), math.prod((p for _, p in chosen), start=Fraction(1))
+
+    def distance(self, value: tuple[Histogram, ...], other: tuple[Histogram, ...]) -> Fraction:
+        """Return how many rows differ."""
+        pairs = zip(value, other, strict=True)
+        return Fraction(sum(abs(a.get(v, 0) - b.get(v, 0)) for a, b in pairs for v in {*a, *b}))
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileChoices(GroupChoices):
+    """Choose one value a group with probability proportional to exp(rate score).
 
     Parameters
     ----------
@@ -154,22 +185,8 @@ class QuantileChoices(Primitive["tuple[Histogram, ...]", "tuple[int, ...]"]):
     sensitivity: Fraction
     shift: int = 0
 
-    def sample(self, value: tuple[Histogram, ...], rng: Rng) -> tuple[int, ...]:
-        """Choose a run of equal scores, weighted by its length, then one of its values."""
-        return tuple(self._one(histogram, rng) for histogram in value)
-
-    def law(self, value: tuple[Histogram, ...]) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-        """Yield every choice of one value a group."""
-        laws = [self._law(histogram) for histogram in value]
-        for chosen in itertools.product(*laws):
-            yield tuple(v for v, _ in chosen), math.prod((p for _, p in chosen), start=Fraction(1))
-
-    def distance(self, value: tuple[Histogram, ...], other: tuple[Histogram, ...]) -> Fraction:
-        """Return how many rows differ."""
-        pairs = zip(value, other, strict=True)
-        return Fraction(sum(abs(a.get(v, 0) - b.get(v, 0)) for a, b in pairs for v in {*a, *b}))
-
     def _one(self, histogram: Histogram, rng: Rng) -> int:
+        """Choose a run of equal scores, weighted by its length, then one of its values."""
         rows = (histogram if isinstance(histogram, KeptRows) else KeptRows(histogram)).sort(self.span)
         place = choose_weighted(rows.scores(self.point, self.shift), rows.base, self.rate, rng)
         first = self.span[0] + int(rows.first[place])

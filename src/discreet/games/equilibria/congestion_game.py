@@ -132,16 +132,13 @@ class CongestionGame(Billboard):
     """
 
     ways: Ways = public(read_ways)
-    players: int = public(checks.integer, 1)
-    rounds: int = public(checks.integer, 1)
+    players: int = public(checks.integer, 1, _MOST_PLAYERS)
+    rounds: int = public(checks.integer, 1, LONGEST)
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.probability)
     variance: Fraction = derived()
 
     def _complete(self) -> None:
-        for name, most in (("rounds", LONGEST), ("players", _MOST_PLAYERS)):
-            if getattr(self, name) > most:
-                raise InvalidParameter(name=name, rule=f"at most {most}", value=getattr(self, name))
         whole = Fraction(self.ways.square_shift * self.rounds)
         self._set(variance=analytic_variance(whole, self.epsilon, self.delta))
 

@@ -114,18 +114,15 @@ class CorrelatedEquilibrium(Billboard):
     """
 
     game: AnonymousGame = public(_read_game)
-    players: int = public(checks.integer, 1)
-    rounds: int = public(checks.integer, 1)
+    players: int = public(checks.integer, 1, _MOST_PLAYERS)
+    rounds: int = public(checks.integer, 1, LONGEST)
     against: str = public(checks.one_of, AGAINST)
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.probability)
-    units: int = public(checks.integer, 1, default=_FINEST)
+    units: int = public(checks.integer, 1, _FINEST, default=_FINEST)
     variance: Fraction = derived()
 
     def _complete(self) -> None:
-        for name, most in (("rounds", LONGEST), ("players", _MOST_PLAYERS), ("units", _FINEST)):
-            if getattr(self, name) > most:
-                raise InvalidParameter(name=name, rule=f"at most {most}", value=getattr(self, name))
         self.game.whole(self.players)
         whole = Fraction(self._square_shift * self.rounds)
         self._set(variance=analytic_variance(whole, self.epsilon, self.delta))

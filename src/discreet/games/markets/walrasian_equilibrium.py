@@ -14,7 +14,6 @@ from discreet.accounting.composition import Composed
 from discreet.core import checks
 from discreet.core.bounds import MORE, require_useful
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Floats, Integers
 from discreet.core.loss import Loss
 from discreet.core.neighbours import Bidder
@@ -91,16 +90,13 @@ class WalrasianEquilibrium(Billboard):
     """
 
     market: Market = public(checks.exactly, Market)
-    players: int = public(checks.integer, 1)
-    rounds: int = public(checks.integer, 1)
+    players: int = public(checks.integer, 1, _MOST_PLAYERS)
+    rounds: int = public(checks.integer, 1, LONGEST)
     epsilon: Exact = public(checks.positive)
     delta: Exact = public(checks.probability)
     variance: Fraction = derived()
 
     def _complete(self) -> None:
-        for name, most in (("rounds", LONGEST), ("players", _MOST_PLAYERS)):
-            if getattr(self, name) > most:
-                raise InvalidParameter(name=name, rule=f"at most {most}", value=getattr(self, name))
         whole = Fraction(self.market.square_shift * self.rounds)
         self._set(variance=analytic_variance(whole, self.epsilon, self.delta))
 

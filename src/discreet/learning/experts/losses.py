@@ -41,7 +41,7 @@ class Losses:
 
     lower: Fraction = public(checks.exact)
     upper: Fraction = public(checks.exact)
-    steps: int = public(checks.integer, 1, default=1 << 16)
+    steps: int = public(checks.integer, 1, FINEST, default=1 << 16)
 
     def _complete(self) -> None:
         if not self.lower < self.upper:
@@ -50,8 +50,6 @@ class Losses:
             raise InvalidParameter(
                 name="lower", rule="within 1e300 of 0", got="a range that floats cannot tell"
             )
-        if self.steps > FINEST:
-            raise InvalidParameter(name="steps", rule=f"at most {FINEST}", value=self.steps)
 
     @property
     def width(self) -> Fraction:

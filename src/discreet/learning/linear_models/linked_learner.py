@@ -18,7 +18,7 @@ from discreet.core.mechanism import Mechanism
 from discreet.core.neighbours import Neighbours
 from discreet.core.parameters import Exact, Public, derived, frozen, public
 from discreet.core.rng import Rng
-from discreet.learning.budgets import Measurement, Noisy, add_up, check_resolution, spread_budget
+from discreet.learning.budgets import FINEST, Measurement, Noisy, add_up, spread_budget
 from discreet.learning.linear_models.linear_scores import LinearScores
 from discreet.learning.linear_models.links import PARTS, Link, Tables, choose_cut, make_tables
 from discreet.learning.linear_models.rows import Judged, judge, keep_known, keep_short, read_rows
@@ -42,7 +42,7 @@ class LinkedLearner(Mechanism[Any, LinearScores]):
     neighbours: Neighbours = public(require_rows)
     most: Exact = public(checks.positive, default=1)
     cut: Public[checks.Number | None, Fraction] = public(checks.positive, default=None)
-    resolution: int = public(check_resolution, default=1024)
+    resolution: int = public(checks.integer, 1, FINEST, default=1024)
     judged: bool = public(checks.exactly, bool, default=True)
     _way_out: ClassVar[str] = "Read judged of the released model"
 

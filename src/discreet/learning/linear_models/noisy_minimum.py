@@ -93,7 +93,7 @@ class NoisyMinimum(MeasuredLearner):
     """
 
     ridge: Exact = public(checks.positive)
-    parts: int = public(checks.integer, 1, default=1 << 20)
+    parts: int = public(checks.integer, 1, _FINEST_PARTS, default=1 << 20)
 
     def _complete(self) -> None:
         if self.link is Link.POISSON:
@@ -107,8 +107,6 @@ class NoisyMinimum(MeasuredLearner):
             raise InvalidParameter(name="size", rule=f"at most {_WIDEST} columns", value=self.size)
         if self.ridge < 1:
             raise InvalidParameter(name="ridge", rule="at least 1 row", value=self.ridge)
-        if self.parts > _FINEST_PARTS:
-            raise InvalidParameter(name="parts", rule=f"at most {_FINEST_PARTS}", value=self.parts)
         MeasuredLearner._complete(self)  # noqa: SLF001 - its own base
         # Or the slope of the ridge alone would leave out what is next to none, from one weight to the next.
         most = math.isqrt(math.floor((self.cut * self.fine / _NEAR) ** 2 * self.length / self.size))

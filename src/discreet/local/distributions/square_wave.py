@@ -9,12 +9,11 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.errors import NoBound
 from discreet.core.fixed import fix_array
 from discreet.core.parameters import Exact, frozen, public
 from discreet.local.distributions.distribution_estimate import DistributionEstimate
 from discreet.local.laws.domains import Span
-from discreet.local.laws.kernel import Kernel
 from discreet.local.laws.numbers import WindowKernel
 from discreet.local.means import base
 from discreet.local.steps import from_payload
@@ -57,7 +56,7 @@ class SquareWave(LocalSurvey):
 
     lower: Exact = public(checks.exact)
     upper: Exact = public(checks.exact)
-    steps: int = public(checks.integer, 2, default=STEPS)
+    steps: int = public(checks.integer, 2, MOST_STEPS, default=STEPS)
     kind: ClassVar[str] = "square-wave"
 
     @property
@@ -69,11 +68,6 @@ class SquareWave(LocalSurvey):
     def waves(self) -> WindowKernel:
         """The exact table of probabilities."""
         return cast("WindowKernel", self.kernel)
-
-    def _check(self, kernel: Kernel) -> None:
-        del kernel
-        if self.steps > MOST_STEPS:
-            raise InvalidParameter(name="steps", rule=f"at most {MOST_STEPS}", value=self.steps)
 
     def error(self, beta: checks.Number) -> NoReturn:
         """Refuse: what reports tell of a share depends on all the others."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter, NoBound
+from discreet.core.errors import NoBound
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.core.rounding import below
@@ -32,14 +32,6 @@ WIDTH = 256
 """Prefixes of a level that may look like those of common values, but for a small probability."""
 BEAM = 4096
 """Prefixes that a search follows from one level to the next."""
-
-
-def _read_whole(least: int, most: int, **named: object) -> int:
-    """Return a whole number between two others."""
-    number = checks.integer(least, **named)
-    if number > most:
-        raise InvalidParameter(name=next(iter(named)), rule=f"at most {most}", value=number)
-    return number
 
 
 @frozen
@@ -74,8 +66,8 @@ class PrefixSearch(LocalSurvey):
     ['oak', 'elm', 'ash']
     """
 
-    length: int = public(_read_whole, 1, LONGEST_STRING)
-    salt: int = public(_read_whole, 0, MOST_SALT, default=0)
+    length: int = public(checks.integer, 1, LONGEST_STRING)
+    salt: int = public(checks.integer, 0, MOST_SALT, default=0)
     kind: ClassVar[str] = "prefix-search"
 
     @property

@@ -115,10 +115,10 @@ def _ask_two(conversation: Any) -> tuple[float, ...]:
 
 def _tiny() -> Iterator[Tiny]:
     universe = Universe([("a", (0, 1))])
-    oracle = CentralStatistics(epsilon=3, universe=universe, people=2, queries=2, risk=Fraction(1, 2))
+    oracle = CentralStatistics(epsilon=6, universe=universe, people=2, queries=2, risk=Fraction(1, 50))
     people = [list(pair) for pair in itertools.combinations_with_replacement([(0,), (1,)], 2)]
     pairs = [(a, b) for a in people for b in people if abs(people.index(a) - people.index(b)) == 1]
-    yield Tiny(oracle, pairs, script=_ask_two, tight=False)
+    yield Tiny(oracle, pairs, script=_ask_two)
 
 
 def _example() -> tuple[CentralStatistics, list[tuple[int, int]]]:

@@ -47,9 +47,7 @@ class StubbornStatistics:
     """
 
     def __init__(self, bits: int) -> None:
-        self.bits = checks.integer(1, bits=bits)
-        if self.bits > LONGEST:
-            raise InvalidParameter(name="bits", rule=f"at most {LONGEST}", value=self.bits)
+        self.bits = checks.integer(1, LONGEST, bits=bits)
         names = [f"x{place}" for place in range(self.bits)]
         self._universe = Universe([(name, (0, 1)) for name in (*names, "label")])
         self._open = np.ones(1 << self.bits, dtype=np.bool_)

@@ -24,7 +24,6 @@ from discreet.streams.blocks import (
     MOST_BRANCHING,
     BlockCounter,
     count_levels,
-    read_branching,
     sum_quotients,
     tally,
 )
@@ -64,7 +63,7 @@ class TreeCounter(BlockCounter):
     ...     noisy = [visits.push(1) for _ in range(7)]
     """
 
-    branching: int = public(read_branching, default=2)
+    branching: int = public(checks.integer, 2, MOST_BRANCHING, default=2)
     consistent: bool = public(checks.instance, bool, default=False)
 
     def _complete(self) -> None:
@@ -268,7 +267,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(gaussian, list(Event().pairs(bits, 2)), script=push_all(2))
     wide = TreeCounter(horizon=3, epsilon=8, delta=0, neighbours=Event(), branching=3)
     yield Tiny(wide, list(Event().pairs(bits, 3))[::9], script=push_all(3))
-    # Consistent answers hold many noises; tests/exact/test_streams.py counts what their blocks move by.
+    # Consistent answers hold many noises; tests/exact/streams/test_counters.py counts what blocks move by.
 
 
 CARD = Card(

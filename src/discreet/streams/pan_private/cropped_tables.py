@@ -15,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import InvalidParameter
 from discreet.core.parameters import frozen
 from discreet.core.rng import Rng
 from discreet.core.rounding import above, below, down, up
@@ -27,15 +26,6 @@ from discreet.streams.pan_private.user_table import Cells, TableRun, UserTable
 
 MOST_CROP = 1 << 20
 """Larger ones say nothing about anybody: errors are of that order."""
-
-
-def read_crop(**named: object) -> int:
-    """Return a declared number of comings."""
-    ((name, _),) = named.items()
-    number = checks.integer(1, **named)
-    if number > MOST_CROP:
-        raise InvalidParameter(name=name, rule=f"at most {MOST_CROP}", value=number)
-    return number
 
 
 @frozen

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import UserEvents, UserStream
@@ -15,13 +16,13 @@ from discreet.core.parameters import frozen, public
 from discreet.streams.pan_private.comings import read_change
 from discreet.streams.pan_private.hashed_density import HashedDensity, name_user
 from discreet.streams.pan_private.looks import list_pairs, look_between
-from discreet.streams.pan_private.modular_incidence import ModularRun, read_modulus
+from discreet.streams.pan_private.modular_incidence import MOST_MODULUS, ModularRun
 from discreet.streams.pan_private.response_error import Responses
 from discreet.streams.pan_private.user_table import Cells, TableRun
 
 
 def _read_prime(**named: object) -> int:
-    number = read_modulus(**named)
+    number = checks.integer(2, MOST_MODULUS, **named)
     if any(number % factor == 0 for factor in range(2, int(number**0.5) + 1)):
         raise InvalidParameter(
             name="modulus", rule="a prime number", value=number, hint="For instance 2, 3, 5, 7"

@@ -19,7 +19,7 @@ from discreet.core.rounding import above, down, up
 from discreet.streams.pan_private.looks import list_pairs, look_between
 from discreet.streams.pan_private.pan_private_density import DensityRun
 from discreet.streams.pan_private.response_error import Responses
-from discreet.streams.pan_private.user_table import Cells, TableRun, UserTable, read_users
+from discreet.streams.pan_private.user_table import MOST_USERS, Cells, TableRun, UserTable
 from discreet.streams.user_cap import read_event
 
 _PARTS = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8))
@@ -56,7 +56,7 @@ class HashedDensity(UserTable):
     0.36
     """
 
-    cells: int = public(read_users)
+    cells: int = public(checks.integer, 1, MOST_USERS)
     key: int = public(checks.integer, 0)
     looks: int = public(checks.integer, 1, default=1)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.neighbours import UserEvents, UserStream
 from discreet.core.parameters import frozen, public
-from discreet.streams.pan_private.cropped_tables import CroppedTables, read_crop
+from discreet.streams.pan_private.cropped_tables import MOST_CROP, CroppedTables
 from discreet.streams.pan_private.looks import look_between
 
 
@@ -36,7 +37,7 @@ class IncidenceFraction(CroppedTables):
     0.009
     """
 
-    times: int = public(read_crop)
+    times: int = public(checks.integer, 1, MOST_CROP)
 
     @property
     def crops(self) -> tuple[tuple[int, int], ...]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.card import Card, Tiny
-from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import UserEvents, UserStream
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
@@ -24,14 +23,6 @@ from discreet.streams.pan_private.user_table import Cells, TableRun, UserTable
 
 MOST_MODULUS = 1 << 16
 """Larger ones say nothing about anybody: their error is of that order."""
-
-
-def read_modulus(**named: object) -> int:
-    """Return the number of values of a counter that goes round."""
-    number = checks.integer(2, **named)
-    if number > MOST_MODULUS:
-        raise InvalidParameter(name="modulus", rule=f"at most {MOST_MODULUS}", value=number)
-    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,7 @@ class ModularIncidence(UserTable):
     True
     """
 
-    modulus: int = public(read_modulus)
+    modulus: int = public(checks.integer, 2, MOST_MODULUS)
     looks: int = public(checks.integer, 1, default=1)
 
     @property
@@ -151,7 +142,7 @@ class ModularRun(TableRun):
 
 def _tiny() -> Iterator[Tiny]:
     pairs = list(list_pairs(((0, 1),), 2))
-    # Answers, and all moments of a look, are in tests/exact/test_pan_private_tables.py.
+    # Answers, and all moments of a look, are in tests/exact/streams/test_pan_private_tables.py.
     three = ModularIncidence(users=2, modulus=3, epsilon=2, neighbours=UserEvents())
     taken_back = [(((0, -1), (1, 1)), (None, (1, 1))), (((0, 2), (0, -1)), (None, None))]
     yield Tiny(three, taken_back, look_between(2, (2,), ()), stepwise=False)

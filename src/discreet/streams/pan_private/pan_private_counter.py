@@ -169,7 +169,7 @@ def _tiny() -> Iterator[Tiny]:
     for at in range(2):
         yield Tiny(one, [((0,), (1,))], look_once(1, at), stepwise=False)
     two = PanPrivateCounter(horizon=2, epsilon=20, delta=0, neighbours=Event())
-    # Longer streams have too many paths; tests/exact/test_pan_private.py has all of them up to eight steps.
+    # Longer streams have too many paths; tests/exact/streams/test_pan_private.py has all up to eight steps.
     yield Tiny(two, [((0, 0), (0, 1))], look_once(2, 1), tight=False, stepwise=False)
     real = RealElements(lower=Fraction(-1, 2), upper=Fraction(1), grid=Fraction(1, 2))
     present = PanPrivateCounter(horizon=1, epsilon=6, delta=0, neighbours=EventPresence(), elements=real)

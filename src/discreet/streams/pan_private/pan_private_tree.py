@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core import checks
 from discreet.core.card import Card, Tiny
 from discreet.core.neighbours import Event, EventPresence
 from discreet.core.parameters import frozen, public
 from discreet.core.rng import Rng
 from discreet.noise import AddNoise
-from discreet.streams.blocks import count_levels, read_branching, tally
+from discreet.streams.blocks import MOST_BRANCHING, count_levels, tally
 from discreet.streams.conversation import CounterRun
 from discreet.streams.noise_sums import NoiseSum
 from discreet.streams.pan_private.looks import look_once
@@ -50,7 +51,7 @@ class PanPrivateTree(SeizableCounter):
     (9, 37.0)
     """
 
-    branching: int = public(read_branching, default=2)
+    branching: int = public(checks.integer, 2, MOST_BRANCHING, default=2)
 
     @property
     def levels(self) -> int:
@@ -185,7 +186,7 @@ def _tiny() -> Iterator[Tiny]:
     yield Tiny(one, [((0,), (1,))], look_once(1, 1), stepwise=False)
     two = PanPrivateTree(horizon=2, epsilon=6, delta=0, neighbours=EventPresence())
     yield Tiny(two, [((None, 1), (1, 1)), ((1, 1), (1, None))], look_once(2, 1), stepwise=False)
-    # Longer streams have too many paths; tests/exact/test_pan_private.py has all of them up to eight steps.
+    # Longer streams have too many paths; tests/exact/streams/test_pan_private.py has all up to eight steps.
     three = PanPrivateTree(horizon=3, epsilon=60, delta=0, neighbours=Event())
     yield Tiny(three, [((0, 0, 0), (0, 1, 0))], look_once(3, 1), tight=False, stepwise=False)
     gaussian = PanPrivateTree(horizon=2, epsilon=6, delta=Fraction(1, 100), neighbours=Event())

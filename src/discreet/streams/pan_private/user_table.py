@@ -43,15 +43,6 @@ _SMALLEST = Fraction(1, 1 << 48)  # far below it floats no longer tell a contras
 _AT_ONCE = 1 << 20  # cells that are drawn together
 
 
-def read_users(**named: object) -> int:
-    """Return how many cells there are."""
-    ((name, _),) = named.items()
-    number = checks.integer(1, **named)
-    if number > MOST_USERS:
-        raise InvalidParameter(name=name, rule=f"at most {MOST_USERS}", value=number)
-    return number
-
-
 class TableRun(ABC):
     """How the cells of one table are drawn, changed and added up."""
 
@@ -113,7 +104,7 @@ class UserTable(GoesOn["TableConversation"]):
         The part of the budget that pays for looks at the state; the answers have the rest.
     """
 
-    users: int = public(read_users)
+    users: int = public(checks.integer, 1, MOST_USERS)
     epsilon: Exact = public(checks.positive)
     neighbours: Neighbours = public(checks.instance, Neighbours)
     answers: int = public(checks.integer, 1, default=1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.unit.curator.conftest import BY_ROW, curator
 
-from discreet.curator.hypotheses.released_counts import find_least_sure, make_reply, widen
+from discreet.curator.hypotheses.released_counts import find_least_sure, make_reply
 from discreet.data.counts import Counts
 from discreet.data.plan.nodes import Policy
 from discreet.data.sql.parse import parse
@@ -107,10 +107,3 @@ def test_a_quotient_of_counts_is_a_part_of_one_and_of_none_is_missing(sure):
     assert reply.column("v") == (1.0,) and reply.intervals["v"][0][1] == 1
     reply = acme.sql("SELECT AVG(CASE WHEN smoker = 'yes' THEN 1 ELSE 0 END) AS v FROM people WHERE 1 = 0")
     assert reply.column("v") == (None,) and reply.intervals["v"] == ((0, 1),)
-
-
-def test_several_counts_in_one_number_are_each_looked_at_more_widely():
-    assert widen(1) == 1 and widen(0) == 1
-    # Of errors with a law of Laplace, scale 1: one is above t with probability exp(-t).
-    t = -math.log(0.05) * widen(2)
-    assert 2 * math.exp(-t) == pytest.approx(0.05)

@@ -60,3 +60,8 @@ def on_server(dsn, folder):
 def make_ledger(book):
     """Return a function that opens a ledger in the book."""
     return lambda **budget: Ledger(book=book, **budget)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.db"

@@ -145,13 +145,13 @@ def test_the_shipped_runs_have_the_law_that_the_claim_was_proved_for():
 
 def test_the_error_is_about_scores_in_the_unit_of_the_base():
     """With minus the cost as the score, misses are rarer than beta (false alarm 1e-9)."""
-    people = (0,) * 20 + (1,) * 3 + (2,) * 20
+    people = (0,) * 40
     mechanism = best(lambda data, value: -int(METRIC.cost(data, value.sites)))
     base = KMedian(metric=METRIC, k=1, epsilon=1, delta=0, steps=1, neighbours=PERSON)
-    least = min(METRIC.cost(people, (site,)) for site in range(3))
-    start = METRIC.cost(people, (1,))
-    target = 5 * least + (1 - 1) ** base.steps * start
+    costs = [METRIC.cost(people, (site,)) for site in range(3)]
+    target = 5 * min(costs) + (1 - 1) ** base.steps * costs[1]
     alpha, rng = mechanism.error(0.1), unsafe_seeded(4)
+    assert sum(cost > target + alpha for cost in costs) == 2, "two of three sites would miss it"
     draws = [mechanism.release(people, rng=rng).value.value for _ in range(200)]
     missed = sum(METRIC.cost(people, each.sites) > target + alpha for each in draws)
     assert missed <= 52  # binom(200, 0.1) exceeds it with probability below 1e-9

@@ -121,8 +121,8 @@ def test_the_books_constants_are_kept_and_need_more_noise():
     assert len(value.synthetic(50, rng=unsafe_seeded(5))) == 50
     with pytest.raises(NeighboursMismatch, match="number of rows"):
         Projection.as_printed(epsilon=1, delta=1e-6, **HIDDEN | {"neighbours": AddRemove("row")})
+    twice = Weighted(SURVEY, [(["sex"], [0, 2])])
     with pytest.raises(InvalidParameter, match="predicates"):
-        twice = Weighted(SURVEY, [(["sex"], [0, 2])])
         Projection.as_printed(epsilon=1, delta=1e-6, **HIDDEN | {"workload": twice})
 
 

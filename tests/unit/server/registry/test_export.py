@@ -68,5 +68,7 @@ def test_a_folder_with_other_things_is_left_alone(told, tmp_path):
 
 def test_what_is_for_the_owner_is_readable_by_her_alone(tmp_path):
     told = write_registry(read(fill(tmp_path)), "owner", newest=None)
-    for file in write_site([told], tmp_path / "site", is_private=True):
+    files = write_site([told], tmp_path / "site", is_private=True)
+    assert len(files) > 1
+    for file in files:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
