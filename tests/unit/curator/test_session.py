@@ -24,6 +24,7 @@ from discreet.core.errors import (
     NeighboursMismatch,
     ReadFailed,
     Refused,
+    TableClosed,
     TableHeld,
 )
 from discreet.core.guarantee import Guarantee
@@ -470,7 +471,6 @@ def test_a_second_session_on_the_same_table_is_refused():
             lambda: table.histogram(["region"]),
             lambda: list(table.marginals([["region"]])),
             table.hand_over,
-            table.reopen,
         ):
             with pytest.raises(TableHeld):
                 again()
@@ -509,6 +509,37 @@ def test_closing_the_owners_table_closes_the_sessions():
     table.close()
     with pytest.raises(DiscreetError):
         one.sql(ALL, epsilon=0.5)
+
+
+def test_a_table_that_its_owner_closed_is_refused_before_anything_is_charged():
+    with Table(people(50), schema=BY_ROW) as table:
+        one = Session(table, epsilon=1, delta=0)
+    workload = Marginals.of_order(one.universe(["region"]), 1)
+    for ask in (
+        lambda: one.sql(ALL, epsilon=0.5),
+        lambda: one.release(workload, epsilon=0.5, delta=0),
+        lambda: one.run(laplace(0.5), lambda table: table.histogram(["region"]).total),
+    ):
+        with pytest.raises(TableClosed):
+            ask()
+    assert one.left == 1 and not one.history
+
+
+def test_the_same_numbers_in_another_form_cost_nothing_again():
+    sums = "SELECT region, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY region"
+    with opened(epsilon=1) as one:
+        bought = one.sql(sums, epsilon=0.5)
+        shown = one.sql(
+            "SELECT region, SUM(age) / COUNT(*) AS mean FROM people GROUP BY 1 ORDER BY mean DESC LIMIT 2",
+            epsilon=0.5,
+        )
+        assert one.left == 0.5 and len(one.history) == 1
+        means = {region: years / n for region, n, years in bought.rows}
+        assert shown.columns == ("region", "mean") and len(shown) == 2
+        assert all(mean == pytest.approx(means[region]) for region, mean in shown.rows)
+        assert one.sql(sums.replace("AS n", "AS m"), epsilon=0.5).rows == bought.rows
+        one.sql(sums.replace("SUM(age)", "SUM(income)"), epsilon=0.25)
+        assert one.left == 0.25, "other numbers are bought"
 
 
 def test_a_loan_is_over_when_the_function_returns():

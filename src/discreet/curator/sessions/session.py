@@ -376,6 +376,7 @@ class Session:
     def _require(self, rng: Rng, **choices: bool) -> None:
         """Refuse what cannot be right whatever is asked."""
         self._purse.require_open()
+        self._held.require_open()
         self._purse.require_safe(rng)
         for name, choice in choices.items():
             checks.instance(bool, **{name: choice})
