@@ -254,6 +254,13 @@ def test_what_cannot_be_right_is_refused_and_nothing_is_read_or_charged(ask, mon
         assert one.left == 1 and not one.history and not reads
 
 
+def test_what_is_neither_a_question_nor_a_workload_is_named():
+    with opened() as one:
+        for ask in (one.plan, one.release):
+            with pytest.raises(InvalidParameter, match="wanted must be one SELECT, or a workload"):
+                ask(iter([LINE]), epsilon=1, delta=0)
+
+
 def test_what_would_say_nothing_is_refused_and_nothing_is_charged_unless_she_insists(monkeypatch):
     mean = "SELECT AVG(income) AS mean FROM people"
     with opened(replace(BY_ROW, rows=200)) as one:

@@ -174,6 +174,10 @@ class Session:
             request = TableWorkload(self._held.countable, wanted)
             public |= {"epsilon": epsilon, "delta": given(delta=delta), "neighbours": self._held.stated}
             return plan_release(request, **public)
+        kind: type = type(wanted)
+        if not issubclass(kind, str):
+            rule = "one SELECT, or a workload over the session's universe"
+            raise InvalidParameter(name="wanted", rule=rule, got=f"a {kind.__name__}")
         if public:
             raise InvalidParameter(name=min(public), rule="left out of a question by SQL", got="given")
         return self._questions.plan(wanted, epsilon, delta)
