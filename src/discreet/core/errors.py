@@ -12,7 +12,7 @@
     ├── BudgetExceeded         a filter or ledger refused; no data was read
     ├── ConversationClosed     an interactive mechanism has given all the answers it was paid for
     ├── TableClosed            a table was asked after its owner had given its engine back
-    ├── TableHeld              a table was asked by itself after a session had taken it
+    ├── TableHeld              a table was asked by itself after a session or a curator had taken it
     ├── EngineFailed           a data engine gave up; its own words may quote data and are kept back
     │   ├── OpenFailed         it did so while the owner opened a table; says why by one of a few codes
     │   └── ReadFailed         a function that reads private data for a session did
@@ -123,10 +123,10 @@ class TableClosed(DiscreetError):
 
 
 class TableHeld(DiscreetError):
-    """A session holds the table: nothing is read from it but through the session."""
+    """A session or a curator holds the table: nothing is read from it but through whoever does."""
 
     def __init__(self) -> None:
-        super().__init__("the table is held by a session, whose budget it goes with: ask the session.")
+        super().__init__("the table is held by a session or a curator, whose budget it goes with: ask there.")
 
 
 class LedgerRefused(DiscreetError):

@@ -50,7 +50,7 @@ class Curator:
     Parameters
     ----------
     table
-        The private table. The curator reads it; nobody else needs to.
+        The private table, which only this curator can read from then on.
     epsilon, delta
         What everything that will ever be answered costs together, in the words of the table's privacy unit.
         delta is the probability that the promise fails for someone: far below one over the number of people,
@@ -112,6 +112,7 @@ class Curator:
         shares: Mapping[str, checks.Number] | None = None,
     ) -> None:
         self._table: Table = checks.instance(Table, table=table)
+        table.require_open()  # first: opening a hypothesis is charged for before the table is read
         e, d = checks.positive(epsilon=epsilon), read_delta(delta, large=large_delta)
         columns = None if columns is None else tuple(columns)
         expected = read_expects(expects, table, columns)
@@ -158,11 +159,12 @@ class Curator:
         try:
             self.set_aside(shares or {})
             self._shared = self._open_shared(part * e, part * d, columns)
+            self._table = table.hand_over()  # last: a table is not lost to a curator that could not be made
         except BaseException:
             self.ledger.close()
             raise
         self._service = Service(
-            table,
+            self._table,
             self._shared,
             self.ledger,
             policy=policy,

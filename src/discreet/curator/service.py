@@ -330,6 +330,7 @@ class Service:
                 charge |= self._ledger.entry(number).charge
                 with self.engine.turn():
                     self._require_open()
+                    self._table.require_open()
                     self._ledger.start(number)  # whatever happens from here on, the charge stays
                     reply = self._measure(plan, charge)
                 return self._keep(desk, number, asked, reply)
@@ -347,6 +348,7 @@ class Service:
             plan, charge = self._kept.find_plan(number, asked), Amounts(self._ledger.entry(number).charge)
             with self.engine.turn():
                 self._require_open()
+                self._table.require_open()
                 self._ledger.resume(number)
                 reply = self._measure(plan, charge)
             return self._keep(desk, number, asked, reply)

@@ -292,7 +292,7 @@ class Table:
         """Return a table with the engine of this one, through which nothing is read any more.
 
         For whoever holds a table on a budget: what was kept of the old one is of no use around it. Public
-        facts, plans and `close` stay as they were.
+        facts, plans, `close` and `reopen` stay as they were.
 
         Raises
         ------
@@ -305,6 +305,16 @@ class Table:
             other._engine = self._source
             self._engine = _HandedOver(self._source)
         return other
+
+    def require_open(self) -> None:
+        """Raise where nothing is read any more: for whoever is about to charge for reading.
+
+        Raises
+        ------
+        TableClosed, TableHeld
+            Where its owner closed it, or somebody else holds it.
+        """
+        self._source.require_open()
 
     @property
     def _source(self) -> Source:
@@ -323,7 +333,7 @@ class Table:
         OpenFailed
             Where the server cannot be read. Questions then go on failing.
         """
-        self._source.reopen()
+        self._engine.reopen()
 
     def close(self) -> None:
         """Give the engine back. The table cannot be read any more."""
@@ -343,10 +353,10 @@ class Table:
 
 
 class _HandedOver:
-    """Where the engine of a table was that somebody else holds: it can be given back, and nothing more."""
+    """Where the engine of a table was that somebody else holds: its owner gives it back or reopens it."""
 
     def __init__(self, source: Source) -> None:
-        self.close, self.dialect = source.close, source.dialect
+        self.close, self.reopen, self.dialect = source.close, source.reopen, source.dialect
 
 
 _HANDING = threading.Lock()

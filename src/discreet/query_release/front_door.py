@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from discreet.core import checks
@@ -37,7 +37,7 @@ def plan(
 ) -> ReleasePlan: ...
 @overload
 def plan(
-    wanted: Sequence[str],
+    wanted: Iterable[str],
     data: PlansQuestions[T],
     *,
     within: Any,
@@ -110,6 +110,7 @@ def plan(
     for_release = _keep_given(rows=rows, neighbours=neighbours, public=public, by=by, score=score)
     for_questions = _keep_given(within=within, of=of, beta=beta)
     wanted = [wanted] if isinstance(wanted, str) else wanted
+    wanted = list(wanted) if isinstance(wanted, Iterator) else wanted
     if isinstance(wanted, list | tuple) and wanted and all(isinstance(one, str) for one in wanted):
         _refuse_given(for_release, "questions by SQL")
         if within is None:

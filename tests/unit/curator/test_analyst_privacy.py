@@ -411,6 +411,7 @@ def test_whether_one_is_answered_does_not_depend_on_what_others_ask(rival):
     visits = pandas.DataFrame({"who": frame["who"], "spent": [place % 10 for place in range(200)]})
     schema = replace(BY_USER, unit=User(column="who", max_rows=20, max_groups=1))
     table = Table(frame, schema=schema, joined=[(visits, VISITS)])
+    stored = table._source._connection.cursor()  # the curator takes the table
     with Curator(
         table,
         epsilon=100,
@@ -421,7 +422,6 @@ def test_whether_one_is_answered_does_not_depend_on_what_others_ask(rival):
         question=(Fraction(1, 10), 0),
     ) as one:
         acme, blue = one.analyst("acme", share=HALF), one.analyst("blue", share=HALF)
-        stored = table._source._connection.cursor()
         tables = stored.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall()
         blue.sql(BOUNDED.format(1, "income", "people"))
         for place in range(rival):

@@ -7,16 +7,20 @@ import threading
 from fractions import Fraction
 
 import pytest
-from tests.unit.curator.conftest import BY_USER, REPLACED, curator
+from tests.unit.curator.conftest import BY_ROW, BY_USER, REPLACED, curator, people
 
+import discreet as dp
 from discreet.core.errors import (
     BudgetExceeded,
     DiscreetError,
     EngineFailed,
     InvalidParameter,
     Refused,
+    TableClosed,
+    TableHeld,
 )
 from discreet.curator.amounts import Amounts
+from discreet.curator.curator import Curator
 from discreet.curator.history import AskedQuestion, AskedQuestions
 from discreet.curator.kept.written_reply import read_reply, write_reply
 from discreet.data import Table
@@ -334,3 +338,43 @@ def test_replies_print_as_tables(shared):
 def test_sql_that_is_handed_to_ask_is_sent_to_the_right_door(shared):
     with pytest.raises(InvalidParameter, match=r"SQL goes to \.sql"):
         shared.analyst("wrong door").ask("SELECT 1")
+
+
+# --- whose table it is -------------------------------------------------------------------------------
+
+
+def test_a_curator_takes_its_table():
+    table = Table(people(100), schema=BY_ROW)
+    with pytest.raises(InvalidParameter):
+        Curator(table, epsilon=-1, delta=0)  # which takes nothing away
+    with Curator(table, epsilon=2, delta=0, shared=0, tick=0) as one:
+        for around in (
+            lambda: table.sql(MEAN, epsilon=1, delta=0),
+            lambda: table.histogram(["region"]),
+            lambda: dp.Session(table, epsilon=1, delta=0),
+            lambda: Curator(table, epsilon=1, delta=0, shared=0),
+        ):
+            with pytest.raises(TableHeld):
+                around()
+        assert one.analyst("a").sql(MEAN, insist=True).columns == ("mean",)
+
+
+def test_what_cannot_be_read_is_refused_before_a_book_is_charged(tmp_path):
+    held, book = Table(people(100), schema=BY_ROW), tmp_path / "budget.db"
+    with Curator(held, epsilon=1, delta=0, shared=0), pytest.raises(TableHeld):
+        Curator(held, epsilon=1, delta=0, ledger=book)
+    assert not book.exists()
+
+
+def test_a_table_that_its_owner_closed_costs_nobody_anything():
+    with Table(people(100), schema=BY_ROW) as table:
+        one = Curator(table, epsilon=2, delta=0, shared=0, tick=0)
+    with one:
+        acme = one.analyst("acme")
+        left = acme.left
+        for _ in range(4):  # more often than an engine may fail for one analyst
+            with pytest.raises(TableClosed):
+                acme.sql(MEAN, insist=True)
+            with pytest.raises(TableClosed):
+                acme.open_conversation(["region"], epsilon=0.01, delta=0)
+        assert acme.left == left and not acme.history

@@ -227,7 +227,9 @@ def test_one_question_is_planned_as_a_list_of_one_is():
     with people(Row(), AddRemove("row")) as table:
         question = "SELECT COUNT(*) AS n FROM people"
         given = {"within": 20, "epsilon": 1, "delta": 0}
-        assert repr(dp.plan(question, table, **given)) == repr(dp.plan([question], table, **given))
+        planned = repr(dp.plan([question], table, **given))
+        assert repr(dp.plan(question, table, **given)) == planned
+        assert repr(dp.plan((one for one in [question]), table, **given)) == planned
         with pytest.raises(InvalidParameter, match="within must be given"):
             dp.plan(question, table, epsilon=1, delta=0)
 

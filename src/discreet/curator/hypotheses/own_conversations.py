@@ -192,6 +192,7 @@ class OwnConversations:
                 self._require_small(opening.columns)
                 with self._engine.turn():
                     self._require_open()
+                    self._table.require_open()
                     opened = self._measure(opening.columns, opening.pair, opening)
             except (ConversationClosed, InvalidParameter):  # other columns, or another plan: that stays so
                 self._gone.add((desk.name, name))
@@ -280,6 +281,7 @@ class OwnConversations:
         name = self._ledger.name_bought(number) if self._ledger.durable else secrets.token_hex(8)
         with self._engine.turn():
             self._require_open()
+            self._table.require_open()
             self._ledger.resume(number)  # whatever happens from here on, the charge stays
             opened = self._measure(names, pair, self._keep(desk, name, number))
         if opened is None:

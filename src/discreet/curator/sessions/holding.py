@@ -113,6 +113,9 @@ class Holding(ABC):
             raise
         return ledger
 
+    def require_open(self) -> None:  # noqa: B027 - most are never closed
+        """Raise where the data were closed by whoever opened them."""
+
     def take(self) -> None:  # noqa: B027 - most cannot be taken
         """Take the data out of the hands of whoever had them, where that is possible."""
 
@@ -174,6 +177,10 @@ class HeldTable(Holding):
     def is_of(self, data: object) -> bool:
         """Tell whether it is the owner's table, which has no engine any more, or the one that took it."""
         return data is self._opened or data is self._table
+
+    def require_open(self) -> None:
+        """Raise where the owner closed the table, by a `with` that is over for instance."""
+        self._table.require_open()
 
     def take(self) -> None:
         """Leave the owner's table without its engine; only one session ever gets it."""

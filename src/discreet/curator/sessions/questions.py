@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable
 from discreet.accounting.filters import HELD_BACK
 from discreet.core import checks
 from discreet.core.rng import Rng
+from discreet.curator.kept.requests import QuestionForm
 from discreet.curator.offers import choose_offer, read_bought
 from discreet.curator.sessions.holding import Holding
 from discreet.curator.sessions.purchases import KeptAnswers, Purchase
@@ -60,10 +61,11 @@ class SessionQuestions:
 
     def answer(self, plan: QuestionPlan, *, fresh: bool, insist: bool, rng: Rng) -> Answer:
         """Buy an answer unless it would say nothing, or give that which was bought before."""
-        key = plan.question, plan.epsilon, plan.delta
+        # Names, order and what is computed from the numbers make no other question of it.
+        key = QuestionForm(plan.question), plan.epsilon, plan.delta
         known = None if fresh else self._answers.get(key)
         if known is not None:
-            return known
+            return _show(known, plan)
         if not insist:
             require_useful(plan.budget, self._answers.expect(plan))
         return self._buy(key, plan, fresh=fresh, rng=rng)
@@ -73,7 +75,7 @@ class SessionQuestions:
         with self._purse.wait():
             known = None if fresh else self._answers.get(key)
             if known is not None:
-                return known
+                return _show(known, plan)
             table, text = self._held.need_table(), to_sql(plan.question, plan.tables)
             purchase = Purchase("sql", text, plan.guarantee, read_bought(plan))
             answer = self._purse.buy(purchase, lambda: table.answer(plan, rng=rng), _pass_on)
@@ -82,6 +84,11 @@ class SessionQuestions:
 
     def _tables(self) -> PlanTables:
         return PlanTables.of(self._held.need_table().schemas)
+
+
+def _show(known: Answer, plan: QuestionPlan) -> Answer:
+    """Return the numbers that were bought as a question asks for them."""
+    return known if known.plan.question == plan.question else known.present(plan.question)
 
 
 def _pass_on(answer: Answer) -> Answer:

@@ -173,6 +173,10 @@ class Session:
             request = TableWorkload(self._held.countable, wanted)
             public |= {"epsilon": epsilon, "delta": given(delta=delta), "neighbours": self._held.stated}
             return plan_release(request, **public)
+        kind: type = type(wanted)
+        if not issubclass(kind, str):
+            rule = "one SELECT, or a workload over the session's universe"
+            raise InvalidParameter(name="wanted", rule=rule, got=f"a {kind.__name__}")
         if public:
             raise InvalidParameter(name=min(public), rule="left out of a question by SQL", got="given")
         return self._questions.plan(wanted, epsilon, delta)
@@ -376,6 +380,7 @@ class Session:
     def _require(self, rng: Rng, **choices: bool) -> None:
         """Refuse what cannot be right whatever is asked."""
         self._purse.require_open()
+        self._held.require_open()
         self._purse.require_safe(rng)
         for name, choice in choices.items():
             checks.instance(bool, **{name: choice})

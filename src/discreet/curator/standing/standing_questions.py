@@ -238,6 +238,7 @@ class StandingQuestions:
         known = standing.notes.numbers
         with self._engine.turn():
             self._require_open()
+            self._table.require_open()
             numbers = self._draw(standing, wanted)
         if numbers is None:
             self._failures.note(desk.name)

@@ -161,7 +161,8 @@ class Source(ABC):
     def _give_back(self) -> None:
         """End what the source has begun in the engine."""
 
-    def _require_open(self) -> None:
+    def require_open(self) -> None:
+        """Raise where everything was given back."""
         if self._closed:
             raise TableClosed
 
@@ -226,7 +227,7 @@ class Source(ABC):
 
     def _attempt(self, work: Callable[[], T]) -> T | _Failed:
         """Do something in the engine; where a signal raised something meanwhile, that is what comes of it."""
-        self._require_open()
+        self.require_open()
         done: T | _Failed = _Failed(Reason.UNREADABLE)
         with hear_signals() as raised:
             try:

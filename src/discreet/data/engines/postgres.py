@@ -164,7 +164,7 @@ class Postgres(Source):
     def reopen(self) -> None:
         """Connect again and read everything again, as it is now."""
         with self._lock:
-            self._require_open()
+            self.require_open()
             self._connection.close()
             self._connection = self._reconnect()
             self._limit = None

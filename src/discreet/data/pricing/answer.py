@@ -249,7 +249,11 @@ class ReleasedBlocks(ReleasedNumbers):
 
     def _declared(self, aggregate: Aggregate) -> Interval:
         """Return between what a most frequent value is declared to lie; None where values have no order."""
-        low, high = (self._decode(aggregate, end) for end in (0, self.facts.measured[aggregate][0].width - 1))
+        column = None if aggregate.column is None else self.facts.tables.column(aggregate.column)
+        places: Sequence[int] = range(self.facts.measured[aggregate][0].width)
+        if isinstance(column, Category):  # numbers may be declared in any order
+            places = sorted(places, key=column.values.__getitem__)
+        low, high = (self._decode(aggregate, end) for end in (places[0], places[-1]))
         if isinstance(low, str | bool | tuple) or isinstance(high, str | bool | tuple):
             return None, None
         return low, high

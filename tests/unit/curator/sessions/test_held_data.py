@@ -19,6 +19,7 @@ from discreet.core.errors import (
     NeighboursMismatch,
     ReadFailed,
     Refused,
+    TableClosed,
     TableHeld,
 )
 from discreet.curator import ledger
@@ -172,7 +173,6 @@ def test_a_second_session_on_the_same_table_is_refused():
             lambda: table.histogram(["region"]),
             lambda: list(table.marginals([["region"]])),
             table.hand_over,
-            table.reopen,
         ):
             with pytest.raises(TableHeld):
                 again()
@@ -203,6 +203,20 @@ def test_two_threads_cannot_both_have_a_table():
             thread.join()
         assert len(made) == 1 and len(refused) == 3
         made[0].close()
+
+
+def test_a_table_that_its_owner_closed_is_refused_before_anything_is_charged():
+    with Table(people(50), schema=BY_ROW) as table:
+        one = Session(table, epsilon=1, delta=0)
+    workload = Marginals.of_order(one.universe(["region"]), 1)
+    for ask in (
+        lambda: one.sql(ALL, epsilon=0.5),
+        lambda: one.release(workload, epsilon=0.5, delta=0),
+        lambda: one.run(laplace(0.5), lambda table: table.histogram(["region"]).total),
+    ):
+        with pytest.raises(TableClosed):
+            ask()
+    assert one.left == 1 and not one.history
 
 
 def test_closing_the_owners_table_closes_the_sessions():

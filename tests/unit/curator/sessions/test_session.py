@@ -212,6 +212,13 @@ def test_what_cannot_be_right_is_refused_and_nothing_is_read_or_charged(ask, mon
         assert one.left == 1 and not one.history and not reads
 
 
+def test_what_is_neither_a_question_nor_a_workload_is_named():
+    with opened() as one:
+        for ask in (one.plan, one.release):
+            with pytest.raises(InvalidParameter, match="wanted must be one SELECT, or a workload"):
+                ask(iter([LINE]), epsilon=1, delta=0)
+
+
 def test_what_would_say_nothing_is_refused_and_nothing_is_charged_unless_she_insists(monkeypatch):
     mean = "SELECT AVG(income) AS mean FROM people"
     with opened(replace(BY_ROW, rows=200)) as one:
@@ -297,3 +304,20 @@ def test_a_budget_has_no_default():
         Session([1, 2], epsilon=1, delta=0)
     with pytest.raises(NeighboursMismatch):
         Session(line(), epsilon=1, delta=0, neighbours=Edge())
+
+
+def test_the_same_numbers_in_another_form_cost_nothing_again():
+    sums = "SELECT region, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY region"
+    with opened(epsilon=1) as one:
+        bought = one.sql(sums, epsilon=0.5)
+        shown = one.sql(
+            "SELECT region, SUM(age) / COUNT(*) AS mean FROM people GROUP BY 1 ORDER BY mean DESC LIMIT 2",
+            epsilon=0.5,
+        )
+        assert one.left == 0.5 and len(one.history) == 1
+        means = {region: years / n for region, n, years in bought.rows}
+        assert shown.columns == ("region", "mean") and len(shown) == 2
+        assert all(mean == pytest.approx(means[region]) for region, mean in shown.rows)
+        assert one.sql(sums.replace("AS n", "AS m"), epsilon=0.5).rows == bought.rows
+        one.sql(sums.replace("SUM(age)", "SUM(income)"), epsilon=0.25)
+        assert one.left == 0.25, "other numbers are bought"

@@ -486,3 +486,16 @@ def test_an_answer_says_what_of_a_user_counts_and_nothing_of_rows() -> None:
     assert said in answer._repr_html_()
     with opened(rows(40)) as table:
         assert "what counts" not in repr(table.sql(question, epsilon=1, delta=0))
+
+
+def test_what_is_computed_from_a_mode_has_intervals_whatever_order_its_numbers_are_declared_in() -> None:
+    """They reached from the first declared number to the last: (7, 2), and none at all under arithmetic."""
+    column = Category("k", values=(7, 3, 11, 2))
+    schema = Schema("t", columns=(column,), unit=Row(), neighbours=dp.AddRemove("row"))
+    with Table(pd.DataFrame({"k": [11] * 50 + [3]}), schema=schema) as table:
+        for text, ends in (
+            ("SELECT MODE(k) + 1 AS m FROM t", (3, 12)),
+            ("SELECT MODE(k) AS m FROM t UNION ALL SELECT COUNT(*) FROM t", (2, 11)),
+        ):
+            answer = table.sql(text, epsilon=50, delta=0)
+            assert answer.interval("m", 0.95)[0] == ends

@@ -147,7 +147,7 @@ def take_data_away(served, patch):
     """Let nobody read a row any more, nor a count of rows."""
     dataset = served.datasets.get("visits")
     for reads in ("execute", "arrays"):
-        patch.setattr(type(dataset.table._source), reads, None)
+        patch.setattr(type(dataset.curator._table._source), reads, None)
     patch.setattr(dataset.curator._shared._conversation, "_counts", None)
 
 
