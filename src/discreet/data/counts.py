@@ -2,7 +2,8 @@
 
 COUNT(*), COUNT of a column or of an expression, COUNTIF and FILTER all count the rows that meet a condition.
 So does every group of a key that is computed: it is the rows whose key has one value. The sum of what is 0 or
-one other number is that many times a count, and its average the quotient of two.
+one other number is that many times a count. Averages and quantiles of a number with few values are made of
+the counts of rows up to each of them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import Refused
+from discreet.data.count_formulas import ONE, CountFormula, QuantilesOf, SumOfShares, TimesCount
 from discreet.data.plan.after import count_computed
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.keys import cells_of, name_group
+from discreet.data.plan.measures import find_day
 from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.plan.numbers import add, constant, scale
 from discreet.data.plan.row_nodes import (
@@ -43,24 +46,11 @@ from discreet.data.universe_cells import UniverseCells
 from discreet.queries.kinds.groups import Grouping, Groups
 from discreet.queries.universe import Universe
 
-ONE = Fraction(1)
-
 PARTS = 1 << 10
 """The most conditions that one question may count rows by: each is looked at on its own."""
 
-
-@dataclass(frozen=True, slots=True)
-class CountFormula:
-    """How a number of a question is made of counts: so many times one, or times the quotient of two."""
-
-    times: Fraction
-    above: int
-    below: int | None = None
-
-    @property
-    def used(self) -> frozenset[int]:
-        """Which counts it is made of."""
-        return frozenset({self.above, self.below} - {None})  # type: ignore[arg-type]
+VALUES = 1 << 7
+"""The most values of a number whose averages and quantiles are made of counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,19 +271,38 @@ def _find_formula(
     number, column = aggregate.number, aggregate.column
     if aggregate.kind == "count":
         if column is not None:
-            return CountFormula(ONE, count(Within(column, (cells.tables.span(column),), missing=False)))
-        return CountFormula(ONE, count(None if number is None else _is_there(number)))
-    values = cells.list_values(number) - {0} if aggregate.kind in ("sum", "average") and number else set()
-    if number is None or len(values) != 1:
-        raise Refused(
-            what=aggregate.kind,
-            why="it is no count of rows, nor made of one or two",
-            way_out="Ask for counts, or for sums and averages of what is 0 or one other number",
-        )
-    (value,) = values
-    times = value * scale(number, cells.tables).unit
-    below = count(_is_there(number)) if aggregate.kind == "average" else None
-    return CountFormula(times, count(_is_value(number, value, cells.tables)), below)
+            return TimesCount(ONE, count(Within(column, (cells.tables.span(column),), missing=False)))
+        return TimesCount(ONE, count(None if number is None else _is_there(number)))
+    if (
+        aggregate.kind not in ("sum", "average", "quantile")
+        or number is None
+        or find_day(aggregate, cells.tables)
+    ):
+        raise _refuse(aggregate)
+    unit, values = scale(number, cells.tables).unit, sorted(cells.list_values(number))
+    others = [value for value in values if value]
+    if aggregate.kind in ("sum", "average") and len(others) == 1:
+        part = count(_is_value(number, others[0], cells.tables))
+        if aggregate.kind == "sum":
+            return TimesCount(others[0] * unit, part)
+        return SumOfShares(Fraction(0), ((part, others[0] * unit),), count(_is_there(number)))
+    if aggregate.kind == "sum" or not 1 < len(values) <= VALUES:
+        raise _refuse(aggregate)
+    whole = count(_is_there(number))
+    up_to = [count(_is_at_most(number, value, cells.tables)) for value in values[:-1]]
+    listed = [value * unit for value in values]
+    if aggregate.kind == "quantile":
+        return QuantilesOf(tuple(listed), (*up_to, whole), whole, aggregate.points)
+    gaps = (low - high for low, high in itertools.pairwise(listed))
+    return SumOfShares(listed[-1], tuple(zip(up_to, gaps, strict=True)), whole)
+
+
+def _refuse(aggregate: Aggregate) -> Refused:
+    return Refused(
+        what=aggregate.kind,
+        why="it is not made of counts of rows",
+        way_out="Ask for counts, for averages and quantiles of few values, or for sums of 0 and one other",
+    )
 
 
 def _is_there(number: Polynomial) -> Condition:
@@ -304,6 +313,11 @@ def _is_there(number: Polynomial) -> Condition:
 def _is_value(number: Polynomial, code: int, tables: PlanTables) -> Condition:
     """Return the condition that a number has one value, in steps of its unit."""
     return Compare(add(number, constant(-code * scale(number, tables).unit)), "=")
+
+
+def _is_at_most(number: Polynomial, code: int, tables: PlanTables) -> Condition:
+    """Return the condition that a number has at most one value, in steps of its unit."""
+    return Compare(add(number, constant(-code * scale(number, tables).unit)), "<=")
 
 
 def _parts(node: Condition | Polynomial | Atom | None) -> int:

@@ -10,9 +10,13 @@ from discreet import AddRemove
 from discreet.core.errors import Refused
 from discreet.data import Boolean, Category, Integer, Row, Schema, Table
 from discreet.data import counts as counted
-from discreet.data.counts import CountFormula, Counts
+from discreet.data.count_formulas import TimesCount
+from discreet.data.counts import Counts
 from discreet.data.linear import compile_counts
+from discreet.data.plan.after import evaluate as evaluate_after
+from discreet.data.plan.key_nodes import ComputedKey
 from discreet.data.plan.nodes import Policy
+from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.queries import Queries, Universe
@@ -43,6 +47,9 @@ QUESTIONS = (
     "AVG(CASE WHEN ward = 'w' THEN 1 ELSE 0 END)",
     "AVG(CASE WHEN ward = 'w' THEN 1.0 WHEN ward = 'n' THEN 0 END)",
     "AVG(member)",
+    "AVG(age), AVG(age - stay * 2), AVG(age) FROM people",
+    "ward, AVG(age), COUNT(age) FROM people GROUP BY ward",
+    "FLOOR(age / 4) AS band, AVG(stay) FROM people WHERE member GROUP BY band",
     "COUNTIF(member) / COUNT(*)",
     "ROUND(100.0 * COUNTIF(age < 5) / COUNT(ward), 1)",
     "ward, AVG(CASE WHEN age > 4 THEN 3 ELSE 0 END) FROM people GROUP BY ward",
@@ -78,29 +85,53 @@ def table(rows):
         yield opened
 
 
-@pytest.mark.parametrize("question", [one for one in QUESTIONS if "DISTINCT" not in one])
-def test_counts_of_a_histogram_are_those_of_the_engine(question, table):
+def evaluate(question, table):
+    """Return the formulas of a question, and its exact counts, group by group."""
     plan = parsed(question)
     counts = Counts.of(plan, PEOPLE, ALL)
-    histogram = table.histogram(ALL.names)
-    answers = Queries(ALL, compile_counts(plan, PEOPLE, ALL)).answers(histogram)
-    answers = answers.reshape(counts.groups, counts.length)
-    for output in {one.what for one in plan.outputs if one.what in counts.formulas}:
-        place = next(i for i, one in enumerate(plan.outputs) if one.what == output)
-        text = f"SELECT {question}" + ("" if "FROM" in question else " FROM people")
-        engine = table.sql(text, epsilon=10**9, delta=0).column(plan.outputs[place].name)
-        formula = counts.formulas[output]
-        ours = [formula.times * group[formula.above] for group in answers.tolist()]
-        if formula.below is not None:
-            ours = [one / group[formula.below] for one, group in zip(ours, answers.tolist(), strict=True)]
-        assert [float(one) for one in ours] == pytest.approx([float(one) for one in engine], abs=1e-4)
+    answers = Queries(ALL, compile_counts(plan, PEOPLE, ALL)).answers(table.histogram(ALL.names))
+    return plan, counts, answers.reshape(counts.groups, counts.length).tolist()
+
+
+@pytest.mark.parametrize("question", [one for one in QUESTIONS if "DISTINCT" not in one])
+def test_counts_of_a_histogram_are_those_of_the_engine(question, table):
+    plan, counts, groups = evaluate(question, table)
+    text = f"SELECT {question}" + ("" if "FROM" in question else " FROM people")
+    engine = table.sql(text, epsilon=10**9, delta=0)
+    for output in plan.outputs:
+        if isinstance(output.what, Field | ComputedKey):
+            continue
+        known = [
+            {one: counts.formulas[one].values(g.__getitem__)[0] for one in plan.aggregates} for g in groups
+        ]
+        ours = [evaluate_after(output.what, one.__getitem__) for one in known]
+        theirs = [float(one) for one in engine.column(output.name)]
+        assert [float(one) for one in ours] == pytest.approx(theirs, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "points", [(Fraction(1, 2),), (Fraction(0), Fraction(1, 4), Fraction(9, 10), Fraction(1))]
+)
+@pytest.mark.parametrize("number", ["age", "age - 2 * stay", "ABS(age - 5) * 0.5"])
+def test_quantiles_have_as_many_rows_below_and_above_as_they_say(points, number, table, rows):
+    several = ", ".join(f"PERCENTILE_DISC({number}, {float(point)})" for point in points)
+    plan, counts, (group,) = evaluate(several, table)
+    frame = rows.dropna(subset=["age", "stay"] if "stay" in number else ["age"])
+    numbers = frame[["age", "stay"]].astype(float)
+    values = sorted(numbers.eval(number.lower()))
+    for output, point in zip(plan.outputs, points, strict=True):
+        (found,) = counts.formulas[output.what].values(group.__getitem__)
+        assert (
+            sum(one <= found for one in values) >= point * len(values) >= sum(one < found for one in values)
+        )
+        assert min(values) <= found <= max(values)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_workloads_of_the_parts_are_the_queries(question, table):
     plan = parsed(question)
     if "DISTINCT" in question:
-        with pytest.raises(Refused, match="no count of rows"):
+        with pytest.raises(Refused, match="not made of counts"):
             Counts.of(plan, PEOPLE, ALL)
         return
     counts, queries = Counts.of(plan, PEOPLE, ALL), compile_counts(plan, PEOPLE, ALL)
@@ -128,7 +159,7 @@ def test_one_condition_is_counted_once_whatever_is_made_of_it():
     )
     assert counts.length <= 3
     plan = parsed("COUNT(*), COUNT(*) + 1, 2 * COUNT(*)")
-    assert Counts.of(plan, PEOPLE, ALL).formulas == {plan.aggregates[0]: CountFormula(Fraction(1), 0)}
+    assert Counts.of(plan, PEOPLE, ALL).formulas == {plan.aggregates[0]: TimesCount(Fraction(1), 0)}
 
 
 def test_too_many_conditions_are_refused_by_name(monkeypatch):

@@ -13,15 +13,13 @@ import numpy as np
 from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
 from discreet.curator.reply import CONFIDENCE, Kind, Reply
-from discreet.data.counts import CountFormula, Counts
+from discreet.data.count_formulas import CountFormula, Ends, SumOfShares
+from discreet.data.counts import Counts
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.nodes import Aggregate, Plan
 from discreet.data.pricing.estimates import Number
 from discreet.data.pricing.presented import Interval, Place, PresentedTable, Reader, ReleasedNumbers, Value
 from discreet.query_release.synopses.online_answer import OnlineAnswers
-
-Ends = tuple[int, float]
-"""Between which whole numbers a count lies; the upper one may be an infinity."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,18 +65,19 @@ class ReleasedCounts(ReleasedNumbers):
         return lambda place: self.groups[place[1]][column]
 
     def value(self, aggregate: Aggregate) -> Reader[Value]:
-        """Return what reads a number; a quotient by none has no value."""
+        """Return what reads a number."""
         formula = self.formulas[aggregate]
-        above = self._round(formula.above)
-        if formula.below is None:
-            return lambda place: _show(formula.times * above[place[1]], up)
-        below = self._round(formula.below)
+        counts = {number: self._round(number) for number in formula.used}
+        averages = isinstance(formula, SumOfShares)
 
-        def divide(place: Place) -> Value:
-            part, whole = above[place[1]], below[place[1]]
-            return float(formula.times * Fraction(min(part, whole), whole)) if whole else None
+        def read(place: Place) -> Value:
+            found = formula.values(lambda number: counts[number][place[1]])
+            shown = tuple(
+                None if one is None else float(one) if averages else show(one, float) for one in found
+            )
+            return shown[0] if len(shown) == 1 else None if None in shown else shown  # type: ignore[return-value]
 
-        return divide
+        return read
 
     def _round(self, number: int) -> list[int]:
         rounded: list[int] = np.maximum(0, np.rint(self.counts[number].values)).astype(np.int64).tolist()
@@ -98,36 +97,22 @@ class ReleasedCounts(ReleasedNumbers):
         return [_read_interval(one, ends) for one in formulas]
 
     def step(self, aggregate: Aggregate) -> Fraction | None:
-        """Return what a number is a multiple of: counts are whole."""
-        formula = self.formulas[aggregate]
-        return abs(formula.times) if formula.below is None else None
+        """Return what a number is a multiple of, where that is known."""
+        return self.formulas[aggregate].step
 
 
 def _read_interval(formula: CountFormula, ends: Mapping[int, Sequence[Ends]]) -> Reader[Interval]:
     """Return what reads the interval of a number from those of the counts that it is made of."""
-    above, times = ends[formula.above], formula.times
-    below = None if formula.below is None else ends[formula.below]
 
     def read(place: Place) -> Interval:
-        ends = above[place[1]] if below is None else _divide(above[place[1]], below[place[1]])
-        low, high = reversed(ends) if times < 0 else ends
-        return _show(_times(times, low), down), _show(_times(times, high), up)
+        found = formula.ends(lambda number: ends[number][place[1]])
+        lows, highs = tuple(show(low, down) for low, _ in found), tuple(show(high, up) for _, high in found)
+        return (lows[0], highs[0]) if len(found) == 1 else (lows, highs)
 
     return read
 
 
-def _divide(part: Ends, whole: Ends) -> tuple[Fraction, Fraction]:
-    """Return between what a part of a whole lies, in parts of it."""
-    low = Fraction(0) if math.isinf(whole[1]) else Fraction(part[0], max(int(whole[1]), part[0], 1))
-    high = Fraction(1) if part[1] >= whole[0] else Fraction(int(part[1]), whole[0])
-    return low, high
-
-
-def _times(times: Fraction, end: Fraction | float) -> Fraction | float:
-    return math.copysign(math.inf, times) if math.isinf(end) else times * Fraction(end)
-
-
-def _show(number: Fraction | float, rounded: Callable[[Fraction], float]) -> Number:
+def show(number: Fraction | float, rounded: Callable[[Fraction], float]) -> Number:
     """Return a number as it is shown: whole, or rounded as said."""
     if isinstance(number, float):
         return number

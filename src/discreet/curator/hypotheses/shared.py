@@ -23,6 +23,7 @@ from discreet.curator.hypotheses.released_counts import make_reply
 from discreet.curator.limits import require_small
 from discreet.curator.reply import Reply
 from discreet.curator.ticks import FairLock
+from discreet.data.count_formulas import TimesCount
 from discreet.data.counts import CountedRows, Counts
 from discreet.data.plan.after import has_interval, linear_parts
 from discreet.data.plan.nodes import After, Aggregate, Options, Output, Plan, leaves
@@ -169,7 +170,7 @@ class SharedHypothesis(ABC):
             }
             used = frozenset[int]().union(*(one.used for one in formulas.values()))
             linear = linear_parts(output.what)
-            if linear is None or any(one.below is not None for one in formulas.values()):
+            if linear is None or not all(isinstance(one, TimesCount) for one in formulas.values()):
                 own, most = (max(each) for each in zip(*(errors[one] for one in used), strict=True))
                 several = "counts that are" if len(used) > 1 else "a count that is"
                 words = f"computed from {several} off by {self._say_errors(own, most, alone)}"
@@ -177,7 +178,9 @@ class SharedHypothesis(ABC):
                 together.append(ColumnError(output.name, None, words))
                 continue
             scaled = [
-                (factor * formulas[one].times, errors[formulas[one].above]) for one, factor in linear.items()
+                (factor * one.times, errors[one.counted])
+                for aggregate, factor in linear.items()
+                if isinstance(one := formulas[aggregate], TimesCount)
             ]
             near = _add_up((factor, own) for factor, (own, _) in scaled)
             far = _add_up((factor, most) for factor, (_, most) in scaled)
