@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
+from discreet.data.sql.sources.unit_rows import names_aggregate
 from discreet.data.sql.text import number
 
 _SAME = {
@@ -41,6 +42,8 @@ def unify_calls(tree: exp.Expression) -> None:
         listed = call.args.get("expressions") or []
         if name in _SAME:
             call.set("this", _SAME[name])
+        elif name in ("COUNT", "GROUPING", "GROUPING_ID"):
+            _write_count(call, name, listed)
         elif name == "WEEK" and len(listed) == 1 and _begins(listed[0]) and _takes_part(call.parent):
             call.replace(exp.Column(this=exp.to_identifier(_WEEKS[listed[0].name.upper()])))
         elif name in _READ_DATES or name in _MADE_DATES:
@@ -51,6 +54,10 @@ def unify_calls(tree: exp.Expression) -> None:
             left -= sum(1 for _ in listed[0].walk()) * (1 + len(listed[1].expressions))
             if left >= 0:
                 _write_buckets(call, listed[0], listed[1].expressions)
+    _unify_clauses(tree)
+
+
+def _unify_clauses(tree: exp.Expression) -> None:
     for one in tree.find_all(exp.In):
         unnested = one.args.get("unnest")
         if not isinstance(unnested, exp.Unnest) or unnested.args.get("offset"):
@@ -60,11 +67,50 @@ def unify_calls(tree: exp.Expression) -> None:
             one.set("unnest", None)
             one.set("expressions", listed[0].expressions)
     for group in tree.find_all(exp.Group):
+        select = group.parent
+        if select is not tree and isinstance(select, exp.Select):
+            _name_keys(group, select.expressions)
         sets = group.args.get("grouping_sets") or []
         if len(sets) == 1 and group.args.get("expressions"):
             # Spark lists the keys before the sets that they make.
             group.set("expressions", sets)
             group.set("grouping_sets", None)
+
+
+def _write_count(call: exp.Anonymous, name: str, listed: list[exp.Expression]) -> None:
+    """Write DuckDB's COUNT(), and the GROUPING of several keys."""
+    if name == "COUNT" and not listed:
+        call.set("expressions", [exp.Star()])
+    elif name != "COUNT" and len(listed) > 1:
+        call.replace(_write_grouping(listed))
+
+
+def _write_grouping(keys: list[exp.Expression]) -> exp.Expression:
+    """Write which of several keys a row is a total over as a number: one binary digit for each."""
+    digits = [
+        exp.Mul(
+            this=exp.Anonymous(this="GROUPING", expressions=[key.copy()]),
+            expression=exp.Literal.number(2**place),
+        )
+        for place, key in enumerate(reversed(keys))
+    ]
+    found: exp.Expression = digits.pop()
+    while digits:
+        found = exp.Add(this=found, expression=digits.pop())
+    return exp.Paren(this=found)
+
+
+def _name_keys(group: exp.Group, listed: list[exp.Expression]) -> None:
+    """Write GROUP BY ALL of a subquery as the places of what is selected there and holds no aggregate."""
+    if group.args.get("all") is not True or group.expressions:
+        return
+    places = [
+        place
+        for place, item in enumerate(listed)
+        if not any(map(names_aggregate, item.find_all(exp.Expression)))
+    ]
+    group.set("all", None)
+    group.set("expressions", [exp.Literal.number(place + 1) for place in places])
 
 
 def _write_date(call: exp.Anonymous, name: str, listed: list[exp.Expression]) -> None:

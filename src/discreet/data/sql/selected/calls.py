@@ -51,6 +51,7 @@ _PAIRS: dict[str, Kind] = {
     "REGR_R2": "determination",
     "REGR_SLOPE": "slope",
 }
+_OF_PAIRS = "Write SELECT COUNT(*) FROM (SELECT DISTINCT {0} FROM {1})"
 _DISTINCT = ("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT")
 _POINTS = (
     "APPROX_PERCENTILE",
@@ -147,6 +148,10 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
 
 def _distinct(name: str, columns: Arguments, scope: Scope) -> Aggregate:
     columns = list_columns(columns)
+    if len(columns) > 1 and any(isinstance(one, exp.Column) and _names_unit(one, scope) for one in columns):
+        listed = ", ".join(one.name if isinstance(one, exp.Column) else "x" for one in columns)
+        why = "with the unit beside it, it counts rows of a subquery"
+        raise refuse(name, why, _OF_PAIRS.format(listed, scope.main.name))
     if len(columns) != 1 or not isinstance(columns[0], exp.Column):
         return count_different(combine(name, columns, scope), scope.tables)
     field = scope.field(columns[0])

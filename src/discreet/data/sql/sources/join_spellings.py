@@ -2,6 +2,7 @@
 
 `FROM a, b WHERE a.key = b.key` is a join on that key. `a LEFT JOIN b ON ... WHERE b.key IS NULL` asks for the
 rows of a without a partner, which is NOT EXISTS; Spark writes that LEFT ANTI JOIN, and EXISTS LEFT SEMI JOIN.
+What ON of an inner join says beside its key is a condition on the rows, as in WHERE.
 Nothing else is looked at: what does not fit is left as it is, and refused or understood where joins are read.
 """
 
@@ -25,6 +26,7 @@ def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None
         for join in select.args["joins"]:
             name = join.this.alias_or_name.lower()
             _name_key(join, name, before, tests)
+            _part_key(join, name, before, tests, tables)
             asked = _ask_for_partner(join, name, before, tables)
             asked = asked or _ask_for_none(join, name, before, tests, select, tables)
             if asked is None:
@@ -69,6 +71,29 @@ def _name_key(join: exp.Join, name: str, before: list[str], tests: list[exp.Expr
             join.set("kind", None)
             join.set("on", test)
             return
+
+
+def _part_key(
+    join: exp.Join, name: str, before: list[str], tests: list[exp.Expression], tables: PlanTables
+) -> None:
+    """Leave an inner join the equality that is its key, and say the rest of ON in WHERE."""
+    on, kind = join.args.get("on"), join.args.get("kind")
+    if not isinstance(on, exp.And | exp.Paren) or kind not in (None, "", "INNER"):
+        return
+    if any(value for key, value in join.args.items() if key not in ("this", "kind", "on")):
+        return
+    parts = _part(on)
+    pairs = [test for test in parts if isinstance(test, exp.EQ) and _is_pair(test, name, before)]
+    if not pairs:
+        return
+    public = (one for schema in tables.schemas for one in schema.dimensions)
+    keys = {str(one.unit.column).lower() for one in tables.schemas} | {one.key.lower() for one in public}
+    # Two tables of one unit may have more in common than it.
+    own = next(
+        (one for one in pairs if {one.this.name.lower(), one.expression.name.lower()} <= keys), pairs[0]
+    )
+    join.set("on", own)
+    tests += [test for test in parts if test is not own]
 
 
 def _is_pair(test: exp.EQ, name: str, before: list[str]) -> bool:

@@ -143,7 +143,8 @@ def _join_key(
     while isinstance(on, exp.Paren):
         (on,) = take(on, "this")
     if not isinstance(on, exp.EQ):
-        raise refuse("ON", "joins are on one key", "Write ON left.key = right.key")
+        why = "joins are on one key, and of an inner JOIN what stands beside it by AND is read as in WHERE"
+        raise refuse("ON", why, "Write ON left.key = right.key, both with their tables")
     ends = sorted(
         (scope.field(end) for end in take(on, "this", "expression")), key=lambda f: f.table == right.name
     )

@@ -90,6 +90,29 @@ SAME = [
         "SELECT region, CASE WHEN region IS NULL THEN 1 ELSE 0 END AS g, COUNT(*) FROM visits "
         "GROUP BY ROLLUP(region)",
     ),
+    (
+        "SELECT s.city, COUNT(*) FROM visits v JOIN stores s ON (v.active AND v.store = s.store) "
+        "AND s.city = 'york' GROUP BY s.city",
+        "SELECT city, COUNT(*) FROM visits JOIN stores USING (store) WHERE active AND city = 'york' "
+        "GROUP BY city",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v JOIN orders o ON v.age = o.price AND o.user_id = v.user_id",
+        "SELECT COUNT(*) FROM visits v JOIN orders o ON o.user_id = v.user_id WHERE v.age = o.price",
+    ),
+    ("SELECT COUNT() FROM visits", "SELECT COUNT(*) FROM visits"),
+    (
+        "SELECT region, AVG(n) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY ALL) "
+        "GROUP BY ALL",
+        "SELECT region, AVG(n) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY 1, 2) "
+        "GROUP BY region",
+    ),
+    (
+        "SELECT GROUPING_ID(region, active) AS g, COUNT(*) FROM visits GROUP BY CUBE(region, active)",
+        "SELECT GROUPING(region, active) AS g, COUNT(*) FROM visits GROUP BY region, active WITH CUBE",
+        "SELECT GROUPING(region) * 2 + GROUPING(active) * 1 AS g, COUNT(*) FROM visits "
+        "GROUP BY CUBE(region, active)",
+    ),
 ]
 
 
@@ -145,10 +168,13 @@ REFUSED = [
     ("{} SELECT COUNT(*) FROM visits", ("EXPLAIN",), "tells its price"),
     ("SELECT COUNT(*) FROM visits GROUP BY {}", ("user_id",), "SELECT AVG(n) FROM (SELECT user_id"),
     ("SELECT {} COUNT(*) FROM visits", ("/*+ BROADCAST(x) */",), "a hint is for one engine"),
-    ("SELECT {}", ("(SELECT COUNT(*) FROM visits) / 2",), "Write one SELECT with all of them"),
     ("SELECT {}, COUNT(*) FROM visits", ("user_id",), "it would show single units"),
     ("SELECT AVG({}) FROM visits", ("TRY_CAST(region AS INT)",), "in any row"),
-    ("SELECT GROUPING({}), COUNT(*) FROM visits GROUP BY region", ("COUNT(*)", "region, region"), "one key"),
+    (
+        "SELECT GROUPING({}), COUNT(*) FROM visits GROUP BY region",
+        ("COUNT(*)", "region, COUNT(*)"),
+        "one key",
+    ),
     ("SELECT COUNT(*) FROM visits WHERE day > DATEADD({}, 1, day)", ("'hour'", "1"), "a unit of whole days"),
 ]
 
