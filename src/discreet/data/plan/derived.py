@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from discreet.core.errors import InternalError, Refused
 from discreet.data.plan.measures import find_own_day
-from discreet.data.plan.nodes import Join, Plan, Units, UnitValue
+from discreet.data.plan.nodes import Join, Plan, Units
 from discreet.data.plan.numbers import MAX_UNITS, scale, variable
-from discreet.data.plan.row_nodes import Field, Span
+from discreet.data.plan.row_nodes import Field, Span, UnitIn, UnitValue
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import MAX_CODE, Column, Date, Decimal, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
@@ -104,6 +104,16 @@ def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int],
         time=None,  # a unit's rows may be of many days: what is made of them has none
     )
     return _rename(made, UNITS)
+
+
+def list_units(condition: UnitIn, tables: PlanTables) -> tuple[Units, PlanTables]:
+    """Return the relation of the units that a list chooses among, and the tables with it.
+
+    It is made of all rows of each that are kept, whatever a request asks to count of its own rows.
+    """
+    units = Units(condition.other.table, (), condition.where, condition.values)
+    kept = list_rows(units.table, (), None, tables)
+    return units, tables.extend(declare_units(units, tables, kept))
 
 
 def name_value(value: UnitValue, base: Schema) -> str:

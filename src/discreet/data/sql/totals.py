@@ -68,8 +68,8 @@ def take_out(tree: exp.Select) -> TakenOut:
                 continue
             node.replace(Aside(this=len(found)))
             found.append(inner)
-    if len(found) > MAX_ASIDE:
-        raise refuse(_WHAT, f"there are more than {MAX_ASIDE}", _ALONE)
+            if len(found) > MAX_ASIDE:
+                raise refuse(_WHAT, f"there are more than {MAX_ASIDE}", _ALONE)
     having = made.args.get("having")
     if having is not None and having.find(Aside):
         # A group is looked at together with the total: that is what QUALIFY does, and it comes after.

@@ -22,9 +22,9 @@ from discreet.data.plan.derived import (
     span_of_value,
 )
 from discreet.data.plan.facts import facts
-from discreet.data.plan.nodes import Join, Units, UnitValue
+from discreet.data.plan.nodes import Join, Units
 from discreet.data.plan.numbers import add, constant, multiply, variable
-from discreet.data.plan.row_nodes import TRUE, Field
+from discreet.data.plan.row_nodes import TRUE, Field, UnitValue
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
 from discreet.data.sql.printing import to_sql

@@ -201,7 +201,7 @@ def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
 
 
 def _unit_match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
-    return translate_unit(node, scope, condition, negated)
+    return translate_unit(node, scope, condition, understand, negated)
 
 
 CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {

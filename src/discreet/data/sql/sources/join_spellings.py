@@ -2,7 +2,8 @@
 
 `FROM a, b WHERE a.key = b.key` is a join on that key. `a LEFT JOIN b ON ... WHERE b.key IS NULL` asks for the
 rows of a without a partner, which is NOT EXISTS; Spark writes that LEFT ANTI JOIN, and EXISTS LEFT SEMI JOIN.
-What ON of an inner join says beside its key is a condition on the rows, as in WHERE.
+What ON of an inner join says beside its key is a condition on the rows, as in WHERE. A join with a subquery
+that has one row for each key, and that is read by conditions of its own alone, is EXISTS.
 Nothing else is looked at: what does not fit is left as it is, and refused or understood where joins are read.
 """
 
@@ -11,11 +12,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.data.plan.tables import PlanTables
-from discreet.data.schema.schema import Dimension, Schema
+from discreet.data.schema.schema import Dimension
 
 
 def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None:
     """Rewrite the joins of all SELECTs of a tree."""
+    defined = _list_definitions(tree)
     for select in list(tree.find_all(exp.Select)):
         where, source = select.args.get("where"), select.args.get("from_")
         if source is None or not select.args.get("joins"):
@@ -29,6 +31,7 @@ def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None
             _part_key(join, name, before, tests, tables)
             asked = _ask_for_partner(join, name, before, tables)
             asked = asked or _ask_for_none(join, name, before, tests, select, tables)
+            asked = asked or _ask_for_one(join, name, before, tests, select, defined)
             if asked is None:
                 kept.append(join)
                 before.append(name)
@@ -111,7 +114,9 @@ def _ask_for_partner(
     kind = join.args.get("kind")
     if kind not in ("SEMI", "ANTI") or join.args.get("side") not in (None, "", "LEFT"):
         return None
-    if not isinstance(join.this, exp.Table) or isinstance(tables.relation(join.this.name), Dimension):
+    if isinstance(join.this, exp.Table) and isinstance(tables.relation(join.this.name), Dimension):
+        return None
+    if not isinstance(join.this, exp.Table | exp.Subquery) or not name:
         return None
     on = _read_on(join, name, before)
     if on is None:
@@ -151,7 +156,9 @@ def _ask_for_none(  # noqa: PLR0917
     """Return the condition that a left join with a private table asks for; None where it asks for more."""
     if join.args.get("side") != "LEFT" or join.args.get("kind") not in (None, "", "OUTER"):
         return None
-    if not isinstance(join.this, exp.Table) or not isinstance(tables.relation(join.this.name), Schema):
+    if not isinstance(join.this, exp.Table | exp.Subquery) or not name:
+        return None
+    if isinstance(join.this, exp.Table) and isinstance(tables.relation(join.this.name), Dimension):
         return None
     on = _read_on(join, name, before)
     if on is None:
@@ -161,10 +168,66 @@ def _ask_for_none(  # noqa: PLR0917
     gone = next((test for test in tests if _is_missing(test, name, keys)), None)
     if gone is None:
         return None
-    if _is_read(name, join, gone, select):
+    if _is_read(name, [join, gone], select):
         return None
     tests.remove(gone)
     return exp.Not(this=_exists(join, on))
+
+
+def _list_definitions(tree: exp.Expression) -> dict[str, exp.Expression]:
+    """Return what WITH defines, by names that are given once."""
+    found: dict[str, list[exp.Expression]] = {}
+    for one in tree.find_all(exp.CTE):
+        found.setdefault(one.alias.lower(), []).append(one.this)
+    return {name: listed[0] for name, listed in found.items() if len(listed) == 1}
+
+
+def _ask_for_one(  # noqa: PLR0917
+    join: exp.Join,
+    name: str,
+    before: list[str],
+    tests: list[exp.Expression],
+    select: exp.Select,
+    defined: dict[str, exp.Expression],
+) -> exp.Expression | None:
+    """Return the condition that an inner join asks for: one row for each key, and nothing of it is shown."""
+    if join.args.get("side") or join.args.get("kind") not in (None, "", "INNER") or not name:
+        return None
+    inner = join.this.this if isinstance(join.this, exp.Subquery) else defined.get(join.this.name.lower())
+    on = _read_on(join, name, before)
+    while isinstance(on, exp.Paren):
+        on = on.this
+    if not isinstance(inner, exp.Select) or not isinstance(on, exp.EQ) or not _is_pair(on, name, before):
+        return None
+    own = next(end.name.lower() for end in (on.this, on.expression) if end.table.lower() == name)
+    about = [test for test in tests if {one.table.lower() for one in test.find_all(exp.Column)} == {name}]
+    others = [one for test in tests if test not in about for one in test.find_all(exp.Column)]
+    shown = {item.alias_or_name.lower() for item in inner.expressions} - {own}
+    bare = {one.name.lower() for one in select.find_all(exp.Column) if not one.table}
+    read = any(one.table.lower() == name for one in others) or _is_read(name, [join, *about], select)
+    if read or shown & bare or own not in _list_only_key(inner):
+        return None
+    tests[:] = [test for test in tests if test not in about]
+    return _exists(join, _conjoin([on, *about]))
+
+
+def _list_only_key(inner: exp.Select) -> set[str]:
+    """Return the names of the one column that tells the rows of a subquery apart, if there is one."""
+    group, listed = inner.args.get("group"), inner.expressions
+    if group is None:
+        keys = listed if inner.args.get("distinct") is not None and len(listed) == 1 else []
+    else:
+        keys = group.expressions
+    if len(keys) != 1:
+        return set()
+    (key,) = keys
+    if isinstance(key, exp.Literal) and not key.is_string and str(key.this).isdecimal():
+        key = listed[int(key.this) - 1] if 1 <= int(key.this) <= len(listed) else key
+    key = key.this if isinstance(key, exp.Alias) else key
+    if not isinstance(key, exp.Column):
+        return set()
+    shown = [item for item in listed if item.unalias() == key or item.alias_or_name == key.name]
+    return {item.alias_or_name.lower() for item in shown}
 
 
 def _is_missing(test: exp.Expression, name: str, keys: set[str]) -> bool:
@@ -175,9 +238,9 @@ def _is_missing(test: exp.Expression, name: str, keys: set[str]) -> bool:
     return isinstance(one, exp.Column) and one.table.lower() == name and one.name.lower() in keys
 
 
-def _is_read(name: str, join: exp.Join, gone: exp.Expression, select: exp.Select) -> bool:
-    """Say whether something else of the joined table is read, or all columns are."""
-    inside = {id(node) for part in (join, gone) for node in part.walk()}
+def _is_read(name: str, known: list[exp.Expression], select: exp.Select) -> bool:
+    """Say whether something of the joined table is read beside what is known, or all columns are."""
+    inside = {id(node) for part in known for node in part.walk()}
     read = [node for node in select.find_all(exp.Column) if id(node) not in inside]
     if any(node.table.lower() == name for node in read):
         return True

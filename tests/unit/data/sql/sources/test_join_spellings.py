@@ -154,11 +154,6 @@ REFUSED = [
     ("SELECT {} OVER () FROM visits", ("PERCENTILE_CONT(age, 0.5)", "MEDIAN(age)"), "Leave OVER out"),
     ("SELECT COUNT(*) FROM visits WHERE region SIMILAR TO {}", ("'e%'",), "REGEXP_LIKE"),
     ("SELECT region, COUNT(*) AS n FROM visits GROUP BY region SORT BY {}", ("n",), "ORDER BY"),
-    (
-        "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders GROUP BY {})",
-        ("user_id", "user_id HAVING COUNT(*) > 3"),
-        "joined inside",
-    ),
     ("SELECT SUM(age {} 2) FROM visits", ("^",), "POWER(x, 2)"),
     ("SELECT DISTINCT ON ({}) region, COUNT(*) FROM visits GROUP BY region", ("region",), "MIN(x) or MAX(x)"),
     ("SELECT {}('%d', COUNT(*)) FROM visits", ("FORMAT", "PRINTF"), "from the answer"),

@@ -191,7 +191,8 @@ def test_outputs_keep_the_names_that_were_written() -> None:
         ),
         (f"SELECT user_id, COUNT(*) FROM ({PER_USER}) AS t GROUP BY user_id", "it would show single units"),
         (f"SELECT COUNT(*) FROM ({PER_USER}) AS t JOIN visits USING (user_id)", "Join inside the subquery"),
-        (f"SELECT COUNT(*) FROM visits JOIN ({PER_USER}) AS t USING (user_id)", "Join inside the subquery"),
+        (f"SELECT AVG(t.n) FROM visits v JOIN ({PER_USER}) AS t USING (user_id)", "Join inside the subquery"),
+        (f"SELECT AVG(n) FROM visits v JOIN ({PER_USER}) AS t USING (user_id)", "Join inside the subquery"),
         (
             f"SELECT COUNT(*) FROM ({PER_USER}) AS a JOIN ({PER_USER}) AS b USING (user_id)",
             "Join inside the subquery",
