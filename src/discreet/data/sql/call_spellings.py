@@ -23,6 +23,7 @@ _SAME = {
 _WEEKS = {"MONDAY": "ISOWEEK", "SUNDAY": "WEEK"}
 MAX_COPIES = 4_096
 """Parts of expressions that buckets may copy in one question."""
+_SIZES = ("CARDINALITY", "SIZE")
 _BUCKETS = ("RANGE_BUCKET", "WIDTH_BUCKET")
 _READ_DATES = {"TO_DATE": (0, 1), "PARSE_DATE": (1, 0), "STR_TO_DATE": (0, 1), "STRPTIME": (0, 1)}
 """Where the text of a date stands, and where its format."""
@@ -44,6 +45,8 @@ def unify_calls(tree: exp.Expression) -> None:
             call.set("this", _SAME[name])
         elif name in ("COUNT", "GROUPING", "GROUPING_ID"):
             _write_count(call, name, listed)
+        elif name in _SIZES and len(listed) == 1:
+            _count_listed(call, listed[0])
         elif name == "WEEK" and len(listed) == 1 and _begins(listed[0]) and _takes_part(call.parent):
             call.replace(exp.Column(this=exp.to_identifier(_WEEKS[listed[0].name.upper()])))
         elif name in _READ_DATES or name in _MADE_DATES:
@@ -83,6 +86,15 @@ def _write_count(call: exp.Anonymous, name: str, listed: list[exp.Expression]) -
         call.set("expressions", [exp.Star()])
     elif name != "COUNT" and len(listed) > 1:
         call.replace(_write_grouping(listed))
+
+
+def _count_listed(call: exp.Anonymous, listed: exp.Expression) -> None:
+    """Write the size of Spark's list of different values, which leaves out what is missing, as their count."""
+    if not isinstance(listed, exp.Anonymous) or str(listed.this).upper() != "COLLECT_SET":
+        return
+    if len(listed.expressions) == 1:
+        what = exp.Distinct(expressions=[listed.expressions[0].copy()])
+        call.replace(exp.Anonymous(this="COUNT", expressions=[what]))
 
 
 def _write_grouping(keys: list[exp.Expression]) -> exp.Expression:

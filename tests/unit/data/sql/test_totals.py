@@ -22,6 +22,10 @@ SAME = [
         SHARE,
         "WITH t AS (SELECT COUNT(*) AS n FROM visits) "
         "SELECT region, COUNT(*) / (SELECT n FROM t) AS share FROM visits GROUP BY region",
+        "WITH t AS (SELECT COUNT(*) AS n FROM visits) "
+        "SELECT region, COUNT(*) / ANY_VALUE(n) AS share FROM visits, t GROUP BY region",
+        "SELECT v.region, COUNT(*) / t.n AS share FROM visits v "
+        "CROSS JOIN (SELECT COUNT(*) AS n FROM visits) t GROUP BY v.region, t.n",
         f"SELECT region, COUNT(*) / {TOTAL.format('COUNT(*)')} AS share FROM visits "
         "GROUP BY GROUPING SETS ((region), ()) QUALIFY NOT (region IS NULL)",
     ),

@@ -3,16 +3,23 @@
 `FROM a, b WHERE a.key = b.key` is a join on that key. `a LEFT JOIN b ON ... WHERE b.key IS NULL` asks for the
 rows of a without a partner, which is NOT EXISTS; Spark writes that LEFT ANTI JOIN, and EXISTS LEFT SEMI JOIN.
 What ON of an inner join says beside its key is a condition on the rows, as in WHERE. A join with a subquery
-that has one row for each key, and that is read by conditions of its own alone, is EXISTS.
+that has one row for each key, and that is read by conditions of its own alone, is EXISTS. A subquery of one
+row of totals that is joined to all rows is read by (SELECT ...) wherever one of its columns stands.
 Nothing else is looked at: what does not fit is left as it is, and refused or understood where joins are read.
 """
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from sqlglot import exp
 
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.schema import Dimension
+from discreet.data.sql.sources.unit_rows import names_aggregate
+
+_OF_ONE = ("ANY_VALUE", "AVG", "FIRST", "MAX", "MIN")
+"""Aggregates that are the value itself where all rows have the same."""
 
 
 def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None:
@@ -32,6 +39,8 @@ def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None
             asked = _ask_for_partner(join, name, before, tables)
             asked = asked or _ask_for_none(join, name, before, tests, select, tables)
             asked = asked or _ask_for_one(join, name, before, tests, select, defined)
+            if asked is None and _read_totals(join, name, tests, select, defined):
+                continue
             if asked is None:
                 kept.append(join)
                 before.append(name)
@@ -209,6 +218,57 @@ def _ask_for_one(  # noqa: PLR0917
         return None
     tests[:] = [test for test in tests if test not in about]
     return _exists(join, _conjoin([on, *about]))
+
+
+def _read_totals(
+    join: exp.Join,
+    name: str,
+    tests: list[exp.Expression],
+    select: exp.Select,
+    defined: dict[str, exp.Expression],
+) -> bool:
+    """Read the columns of one row of totals, which is joined to all rows, by subqueries of their own."""
+    if any(value for key, value in join.args.items() if key not in ("this", "kind")):
+        return False
+    inner = join.this.this if isinstance(join.this, exp.Subquery) else defined.get(join.this.name.lower())
+    if (join.args.get("kind") or "CROSS") != "CROSS" or not name or not _is_one_row(inner):
+        return False
+    shown = {item.alias_or_name.lower() for item in inner.expressions}
+    group = select.args.get("group")
+    if group is not None:
+        # All rows have the same of it, so that it parts no group.
+        keys = [key for key in group.expressions if not _is_of(key, name, shown)]
+        group.set("expressions", keys)
+        select.set("group", group if any(group.args.values()) else None)
+    clauses = [select.args.get(key) for key in ("having", "qualify", "order")]
+    parts = [*select.expressions, *tests, *(clause for clause in clauses if clause is not None)]
+    for node in [one for part in parts for one in part.find_all(exp.Column)]:
+        if not _is_of(node, name, shown):
+            continue
+        value = exp.Select(expressions=[exp.Column(this=node.this.copy())])
+        value.set("from_", exp.From(this=join.this.copy()))
+        call = node.parent
+        is_plain = isinstance(call, exp.Anonymous) and str(call.this).upper() in _OF_ONE
+        (call if is_plain and len(call.expressions) == 1 else node).replace(exp.Subquery(this=value))
+    return True
+
+
+def _is_of(node: exp.Expression, name: str, shown: set[str]) -> bool:
+    """Say whether a node is a column of a subquery, with its name or without."""
+    if not isinstance(node, exp.Column):
+        return False
+    return node.table.lower() == name or (not node.table and node.name.lower() in shown)
+
+
+def _is_one_row(inner: exp.Expression | None) -> TypeGuard[exp.Select]:
+    """Say whether a subquery is nothing but aggregates of all of its rows, each under a name."""
+    clauses = ("group", "having", "qualify")
+    if not isinstance(inner, exp.Select) or any(inner.args.get(key) for key in clauses):
+        return False
+    return all(
+        item.alias_or_name and any(map(names_aggregate, item.find_all(exp.Expression)))
+        for item in inner.expressions
+    )
 
 
 def _list_only_key(inner: exp.Select) -> set[str]:

@@ -101,6 +101,27 @@ SAME = [
         "SELECT COUNT(*) FROM visits v JOIN orders o ON o.user_id = v.user_id WHERE v.age = o.price",
     ),
     ("SELECT COUNT() FROM visits", "SELECT COUNT(*) FROM visits"),
+    ("SELECT SIZE(COLLECT_SET(region)) FROM visits", "SELECT COUNT(DISTINCT region) FROM visits"),
+    (
+        "WITH vip AS (SELECT user_id FROM orders GROUP BY user_id HAVING SUM(price) > 9) "
+        "SELECT COUNT(*) FROM visits v JOIN vip ON v.user_id = vip.user_id WHERE v.active",
+        "SELECT COUNT(*) FROM visits WHERE active AND user_id IN "
+        "(SELECT user_id FROM orders GROUP BY 1 HAVING SUM(price) > 9)",
+        "SELECT COUNT(*) FROM visits SEMI JOIN "
+        "(SELECT user_id, SUM(price) AS s FROM orders GROUP BY user_id) AS o ON o.user_id = visits.user_id AND o.s > 9 WHERE active",
+        "SELECT COUNT(*) FROM visits v JOIN (SELECT user_id, SUM(price) AS s FROM orders GROUP BY user_id) o "
+        "USING (user_id) WHERE o.s > 9 AND v.active",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v JOIN (SELECT DISTINCT user_id FROM orders) o ON o.user_id = v.user_id",
+        "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders GROUP BY user_id)",
+    ),
+    (
+        "WITH vip AS (SELECT user_id FROM orders GROUP BY user_id HAVING COUNT(*) > 1) "
+        "SELECT COUNT(*) FROM visits v LEFT JOIN vip ON v.user_id = vip.user_id WHERE vip.user_id IS NULL",
+        "SELECT COUNT(*) FROM visits WHERE user_id NOT IN "
+        "(SELECT user_id FROM orders GROUP BY user_id HAVING COUNT(*) > 1)",
+    ),
     (
         "SELECT region, AVG(n) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY ALL) "
         "GROUP BY ALL",
