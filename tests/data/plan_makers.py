@@ -275,7 +275,7 @@ class Maker:
             yield filled(Join, table="zones", left=left, right=right, outer=outer)
         if len(self.tables.schemas) > 1 and self.wants("private join"):
             left, right = Field("events", "who"), Field("orders", "who")
-            yield filled(Join, table="orders", left=left, right=right, outer=False)
+            yield filled(Join, table="orders", left=left, right=right, outer=self.draw.once_in(2))
         if self.forced == "self join":
             left, right = Field("events", "who"), Field(AGAIN, "who")
             yield filled(Join, table="events", left=left, right=right, outer=False)

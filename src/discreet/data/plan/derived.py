@@ -66,7 +66,7 @@ def derive_joined(joins: tuple[Join, ...], tables: PlanTables) -> list[Schema | 
     """Return what joins make of declared tables: under another name, or with columns that may be missing."""
     found: list[Schema | Dimension] = []
     for join in joins:
-        relation = _dimension(join, tables) if join.outer else tables.relation(join.table)
+        relation = tables.relation(join.table)
         if relation is not None and (join.outer or join.right.table != join.table):
             found.append(derive(relation, join.right.table, outer=join.outer))
     return found
@@ -74,14 +74,17 @@ def derive_joined(joins: tuple[Join, ...], tables: PlanTables) -> list[Schema | 
 
 def derive(relation: Schema | Dimension, name: str, *, outer: bool) -> Schema | Dimension:
     """Return a table as a plan reads it: under a name, of a left join with columns that may be missing."""
-    made = make_nullable(relation) if outer and isinstance(relation, Dimension) else relation
+    made = make_nullable(relation) if outer else relation
     return made if name == relation.name else _rename(made, name)
 
 
-def make_nullable(dimension: Dimension) -> Dimension:
-    """Return a public table as a left join sees it: any column may be missing."""
-    columns = tuple(replace(column, null=None) for column in dimension.columns)  # type: ignore[call-arg]
-    return replace(dimension, columns=columns)
+def make_nullable(relation: T) -> T:
+    """Return a table as a left join sees it: any column may be missing."""
+    columns = tuple(
+        replace(column, null=None) if hasattr(column, "null") else column  # type: ignore[call-arg]
+        for column in relation.columns
+    )
+    return replace(relation, columns=columns)
 
 
 def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int], ...]) -> Schema:
@@ -223,13 +226,6 @@ def date_of(value: UnitValue, tables: PlanTables) -> Date | None:
     field = find_own_day(value.number, tables)
     column = None if field is None else tables.column(field)
     return column if isinstance(column, Date) else None
-
-
-def _dimension(join: Join, tables: PlanTables) -> Dimension:
-    relation = tables.relation(join.table)
-    if not isinstance(relation, Dimension):
-        raise InternalError("only public tables are joined to the left")
-    return relation
 
 
 def _rename(relation: T, name: str) -> T:

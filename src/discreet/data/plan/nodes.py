@@ -23,7 +23,7 @@ MIN_EPSILON = Fraction(1, 10**6)
 class Join:
     """A join: with a public table on its unique key, or with a private one on the privacy unit.
 
-    Where `outer` is set, rows without a partner in a public table stay, and its columns are missing there.
+    Where `outer` is set, rows without a partner stay, once, and the columns of the table are missing there.
     """
 
     table: str

@@ -89,7 +89,7 @@ def _write_count(call: exp.Anonymous, name: str, listed: list[exp.Expression]) -
 
 
 def _count_listed(call: exp.Anonymous, listed: exp.Expression) -> None:
-    """Write the size of Spark's list of different values, which leaves out what is missing, as their count."""
+    """Write the size of Spark's list of different values, which holds none that is missing, as a count."""
     if not isinstance(listed, exp.Anonymous) or str(listed.this).upper() != "COLLECT_SET":
         return
     if len(listed.expressions) == 1:

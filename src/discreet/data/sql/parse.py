@@ -34,7 +34,7 @@ from discreet.data.sql.sources.relations import flatten
 from discreet.data.sql.sources.unit_rows import ReadsAnswer
 from discreet.data.sql.stacked import split_union, stack_plans
 from discreet.data.sql.text import number, parse_text, refuse
-from discreet.data.sql.totals import Asides, take_out
+from discreet.data.sql.totals import Asides, put_back, take_out
 
 _SHOWN = ("distinct", "having", "order", "limit", "offset", "qualify")
 
@@ -91,10 +91,13 @@ def _select(
     try:
         flat = flatten(taken.tree, tables, lambda main: _options(clause, main, policy).max_rows, today)
     except ReadsAnswer:
-        inside = find_inside(tree)
+        taken = put_back(taken, tree)
+        inside = find_inside(taken.tree)
         if inside is None:
             raise
-        return ask_around(tree, inside, _select(inside.tree, clause, tables, policy, today), tables)
+        inner = _select(inside.tree, clause, tables, policy, today)
+        asides = Asides([_select(one, clause, tables, policy, today) for one in taken.asides], tables)
+        return asides.put_in(ask_around(taken.tree, inside, inner, tables, asides.around))
     asides = Asides([_select(one, clause, tables, policy, today) for one in taken.asides], tables)
     tree = flat.tree
     listed, source, joined, filtered, grouped = take(

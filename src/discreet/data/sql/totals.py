@@ -87,6 +87,14 @@ def take_out(tree: exp.Select) -> TakenOut:
     return TakenOut(main, tuple(others))
 
 
+def put_back(taken: TakenOut, tree: exp.Select) -> TakenOut:
+    """Return a question around an answer as it was, where a subquery in it is about the same answer."""
+    source = taken.tree.args.get("from_")
+    name = source.this.name.lower() if source is not None and isinstance(source.this, exp.Table) else None
+    same = any(one.name.lower() == name for aside in taken.asides for one in aside.find_all(exp.Table))
+    return TakenOut(tree, ()) if same else taken
+
+
 def _parts(tree: exp.Select) -> list[exp.Expression]:
     clauses = (tree.args.get(name) for name in ("having", "qualify"))
     return [*tree.expressions, *(clause for clause in clauses if clause is not None)]

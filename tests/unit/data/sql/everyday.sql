@@ -212,7 +212,6 @@ WITH base AS (SELECT *, cost / 100 AS hundreds FROM visits WHERE NOT smoker) SEL
 SELECT LOGICAL_AND(smoker) FROM visits;
 -- refused: ANY_VALUE: its answer is some person's own value
 SELECT city, ANY_VALUE(ward) FROM visits GROUP BY city;
--- refused: GROUP BY in a subquery: only the privacy unit is grouped by there
 WITH a AS (SELECT city, SUM(cost) AS s FROM visits GROUP BY city), b AS (SELECT SUM(cost) AS total FROM visits) SELECT city, s / total FROM a CROSS JOIN b;
 -- refused: function RAND: it is not known here
 SELECT AVG(cost) FROM visits WHERE RAND() < 0.1;

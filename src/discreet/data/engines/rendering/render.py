@@ -219,7 +219,9 @@ class _Renderer:
             if largest > MAX_CODE:
                 break  # the keys tell groups apart that come first together
             above = exp.Mul(this=exp.Paren(this=place), expression=whole(most))
-            place = exp.Add(this=above, expression=cast(column(Field(shown, PLACE)), "bigint"))
+            # A row that stays without a partner has no other of its kind: it takes the first place.
+            own = exp.Coalesce(this=cast(column(Field(shown, PLACE)), "bigint"), expressions=[whole(1)])
+            place = exp.Add(this=above, expression=own)
         return place
 
     def _rank_groups(self, keys: tuple[Key, ...], source: str) -> exp.Select:
