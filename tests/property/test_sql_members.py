@@ -113,6 +113,13 @@ def test_a_list_costs_nothing() -> None:
     assert (plain.rows_per_unit, plain.groups_per_unit) == (listed.rows_per_unit, listed.groups_per_unit)
 
 
+def test_a_list_is_of_all_rows_of_a_unit_that_are_kept() -> None:
+    text = "SELECT {} COUNT(*) FROM v WHERE who IN (SELECT who FROM v GROUP BY who HAVING COUNT(*) > 2)"
+    clause = "WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 1)"
+    whole, few = (parse(text.format(one), schemas=TABLES, policy=POLICY) for one in ("", clause))
+    assert whole.where == few.where and whole.options != few.options
+
+
 REFUSED = [
     ("who IN (SELECT prescriber FROM d)", "it must compare who"),
     ("x IN (SELECT x FROM v)", "it must compare who"),
