@@ -61,6 +61,8 @@ def unify_calls(tree: exp.Expression) -> None:
 
 
 def _unify_clauses(tree: exp.Expression) -> None:
+    for bracket in list(tree.find_all(exp.Bracket)):
+        _write_part(bracket)
     for one in tree.find_all(exp.In):
         unnested = one.args.get("unnest")
         if not isinstance(unnested, exp.Unnest) or unnested.args.get("offset"):
@@ -73,6 +75,8 @@ def _unify_clauses(tree: exp.Expression) -> None:
         select = group.parent
         if select is not tree and isinstance(select, exp.Select):
             _name_keys(group, select.expressions)
+        if isinstance(select, exp.Select):
+            _name_grouping(group, select)
         sets = group.args.get("grouping_sets") or []
         if len(sets) == 1 and group.args.get("expressions"):
             # Spark lists the keys before the sets that they make.
@@ -110,6 +114,30 @@ def _write_grouping(keys: list[exp.Expression]) -> exp.Expression:
     while digits:
         found = exp.Add(this=found, expression=digits.pop())
     return exp.Paren(this=found)
+
+
+def _name_grouping(group: exp.Group, select: exp.Select) -> None:
+    """Give GROUPING_ID() of a SELECT the keys of its GROUP BY, as Spark means it."""
+    calls = [one for part in select.expressions for one in part.find_all(exp.Anonymous)]
+    keys = [key for one in group.expressions for key in (one.expressions or [one])]
+    for call in calls:
+        if str(call.this).upper() != "GROUPING_ID" or call.expressions:
+            continue
+        if keys and all(isinstance(key, exp.Column) for key in keys):
+            call.replace(_write_grouping(keys))
+
+
+def _write_part(node: exp.Bracket) -> None:
+    """Write DuckDB's x[1:3], the characters of a text from one place to another, as SUBSTR."""
+    places = node.expressions[0] if len(node.expressions) == 1 else None
+    if not isinstance(places, exp.Slice) or places.args.get("step") is not None:
+        return
+    ends = places.this, places.expression
+    said = [int(end.this) for end in ends if isinstance(end, exp.Literal) and str(end.this).isdecimal()]
+    if len(said) != 2 or not 1 <= said[0] <= said[1]:
+        return
+    numbers = [exp.Literal.number(said[0]), exp.Literal.number(said[1] - said[0] + 1)]
+    node.replace(exp.Anonymous(this="SUBSTR", expressions=[node.this.copy(), *numbers]))
 
 
 def _name_keys(group: exp.Group, listed: list[exp.Expression]) -> None:

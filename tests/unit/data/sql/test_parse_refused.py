@@ -23,7 +23,6 @@ ESCAPES = [
     V + "JOIN stores",
     V + "GROUP BY 1",
     "SELECT COUNT(*) FROM visits AS stores JOIN stores USING (store)",
-    "SELECT /*+ BROADCAST(x) */ COUNT(*) FROM visits",
     "SELECT user_id, COUNT(*) FROM visits GROUP BY user_id",
     "SELECT income FROM visits",
     "SELECT COUNT(*) FROM visits a, visits b",

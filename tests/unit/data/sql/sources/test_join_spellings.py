@@ -101,6 +101,15 @@ SAME = [
         "SELECT COUNT(*) FROM visits v JOIN orders o ON o.user_id = v.user_id WHERE v.age = o.price",
     ),
     ("SELECT COUNT() FROM visits", "SELECT COUNT(*) FROM visits"),
+    ("SELECT /*+ BROADCAST(s) */ COUNT(*) FROM visits", "SELECT COUNT(*) FROM visits"),
+    (
+        "SELECT GROUPING_ID() AS g, COUNT(*) FROM visits GROUP BY region, active WITH CUBE",
+        "SELECT GROUPING_ID(region, active) AS g, COUNT(*) FROM visits GROUP BY CUBE(region, active)",
+    ),
+    (
+        "SELECT CAST(day AS TEXT)[1:7] AS m, COUNT(*) FROM visits GROUP BY m",
+        "SELECT SUBSTR(CAST(day AS TEXT), 1, 7) AS m, COUNT(*) FROM visits GROUP BY m",
+    ),
     ("SELECT SIZE(COLLECT_SET(region)) FROM visits", "SELECT COUNT(DISTINCT region) FROM visits"),
     (
         "WITH vip AS (SELECT user_id FROM orders GROUP BY user_id HAVING SUM(price) > 9) "
@@ -190,7 +199,6 @@ REFUSED = [
     ("{} visits ON region USING COUNT(*)", ("PIVOT",), "COUNT(*) FILTER"),
     ("{} SELECT COUNT(*) FROM visits", ("EXPLAIN",), "tells its price"),
     ("SELECT COUNT(*) FROM visits GROUP BY {}", ("user_id",), "SELECT AVG(n) FROM (SELECT user_id"),
-    ("SELECT {} COUNT(*) FROM visits", ("/*+ BROADCAST(x) */",), "a hint is for one engine"),
     ("SELECT {}, COUNT(*) FROM visits", ("user_id",), "it would show single units"),
     ("SELECT AVG({}) FROM visits", ("TRY_CAST(region AS INT)",), "in any row"),
     (
