@@ -10,6 +10,7 @@ Nothing else is looked at: what does not fit is left as it is, and refused or un
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from sqlglot import exp
@@ -29,7 +30,7 @@ def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None
         where, source = select.args.get("where"), select.args.get("from_")
         if source is None or not select.args.get("joins"):
             continue
-        tests = [] if where is None else _part(where.this)
+        reads, tests = _Reads.of(select), [] if where is None else _part(where.this)
         before = [source.this.alias_or_name.lower()]
         kept = []
         for join in select.args["joins"]:
@@ -37,8 +38,8 @@ def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None
             _name_key(join, name, before, tests)
             _part_key(join, name, before, tests, tables)
             asked = _ask_for_partner(join, name, before, tables)
-            asked = asked or _ask_for_none(join, name, before, tests, select, tables)
-            asked = asked or _ask_for_one(join, name, before, tests, select, defined)
+            asked = asked or _ask_for_none(join, name, before, tests, reads, tables)
+            asked = asked or _ask_for_one(join, name, before, tests, reads, defined)
             if asked is None and _read_totals(join, name, tests, select, defined):
                 continue
             if asked is None:
@@ -48,6 +49,43 @@ def unify_joins(tree: exp.Select | exp.SetOperation, tables: PlanTables) -> None
                 tests.append(asked)
         select.set("joins", kept or None)
         select.set("where", exp.Where(this=_conjoin(tests)) if tests else None)
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What a SELECT names, outside of WITH and of what it reads FROM, before its joins are rewritten.
+
+    Listed once: a question may have as many joins as words.
+    """
+
+    named: dict[str, list[exp.Column]]
+    bare: set[str]
+    stars: bool
+    tests: dict[int, tuple[exp.Expression, set[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, select: exp.Select) -> _Reads:
+        """List the columns of a SELECT by the names before them."""
+        clauses = ("where", "group", "having", "qualify", "order")
+        parts = [*select.expressions, *map(select.args.get, clauses)]
+        parts += [join.args.get("on") for join in select.args.get("joins") or []]
+        named: dict[str, list[exp.Column]] = {}
+        for part in parts:
+            for one in [] if part is None else part.find_all(exp.Column):
+                named.setdefault(one.table.lower(), []).append(one)
+        stars = any(isinstance(one, exp.Star) or isinstance(one.this, exp.Star) for one in select.expressions)
+        return cls(named, {one.name.lower() for one in named.get("", [])}, stars)
+
+    def list_tables(self, test: exp.Expression) -> set[str]:
+        """Return the names before the columns of a condition."""
+        if id(test) not in self.tests:
+            self.tests[id(test)] = test, {one.table.lower() for one in test.find_all(exp.Column)}
+        return self.tests[id(test)][1]
+
+    def go_beyond(self, name: str, known: list[exp.Expression]) -> bool:
+        """Say whether something of a table is read beside what is known, or all columns are."""
+        inside = {id(node) for part in known for node in part.walk()}
+        return self.stars or any(id(one) not in inside for one in self.named.get(name, []))
 
 
 def _part(test: exp.Expression) -> list[exp.Expression]:
@@ -159,7 +197,7 @@ def _ask_for_none(  # noqa: PLR0917
     name: str,
     before: list[str],
     tests: list[exp.Expression],
-    select: exp.Select,
+    reads: _Reads,
     tables: PlanTables,
 ) -> exp.Expression | None:
     """Return the condition that a left join with a private table asks for; None where it asks for more."""
@@ -177,7 +215,7 @@ def _ask_for_none(  # noqa: PLR0917
     gone = next((test for test in tests if _is_missing(test, name, keys)), None)
     if gone is None:
         return None
-    if _is_read(name, [join, gone], select):
+    if reads.go_beyond(name, [join, gone]):
         return None
     tests.remove(gone)
     return exp.Not(this=_exists(join, on))
@@ -196,7 +234,7 @@ def _ask_for_one(  # noqa: PLR0917
     name: str,
     before: list[str],
     tests: list[exp.Expression],
-    select: exp.Select,
+    reads: _Reads,
     defined: dict[str, exp.Expression],
 ) -> exp.Expression | None:
     """Return the condition that an inner join asks for: one row for each key, and nothing of it is shown."""
@@ -209,14 +247,14 @@ def _ask_for_one(  # noqa: PLR0917
     if not isinstance(inner, exp.Select) or not isinstance(on, exp.EQ) or not _is_pair(on, name, before):
         return None
     own = next(end.name.lower() for end in (on.this, on.expression) if end.table.lower() == name)
-    about = [test for test in tests if {one.table.lower() for one in test.find_all(exp.Column)} == {name}]
-    others = [one for test in tests if test not in about for one in test.find_all(exp.Column)]
     shown = {item.alias_or_name.lower() for item in inner.expressions} - {own}
-    bare = {one.name.lower() for one in select.find_all(exp.Column) if not one.table}
-    read = any(one.table.lower() == name for one in others) or _is_read(name, [join, *about], select)
-    if read or shown & bare or own not in _list_only_key(inner):
+    if shown & reads.bare or own not in _list_only_key(inner):
         return None
-    tests[:] = [test for test in tests if test not in about]
+    about = [test for test in tests if reads.list_tables(test) == {name}]
+    if reads.go_beyond(name, [join, *about]):
+        return None
+    gone = set(map(id, about))
+    tests[:] = [test for test in tests if id(test) not in gone]
     return _exists(join, _conjoin([on, *about]))
 
 
@@ -296,12 +334,3 @@ def _is_missing(test: exp.Expression, name: str, keys: set[str]) -> bool:
         return False
     one = test.this
     return isinstance(one, exp.Column) and one.table.lower() == name and one.name.lower() in keys
-
-
-def _is_read(name: str, known: list[exp.Expression], select: exp.Select) -> bool:
-    """Say whether something of the joined table is read beside what is known, or all columns are."""
-    inside = {id(node) for part in known for node in part.walk()}
-    read = [node for node in select.find_all(exp.Column) if id(node) not in inside]
-    if any(node.table.lower() == name for node in read):
-        return True
-    return any(isinstance(one, exp.Star) or isinstance(one.this, exp.Star) for one in select.expressions)
