@@ -229,6 +229,7 @@ SELECT user_id, count(*) AS n FROM visits GROUP BY user_id HAVING n > 5;
 -- refused: COUNT(DISTINCT ...): with the unit beside it, it counts rows of a subquery
 SELECT count(DISTINCT user_id, kind) FROM visits;
 SELECT round(spent, -1) AS bucket, count(*) FROM visits GROUP BY bucket;
+-- refused: CAST(x / y AS INT): of a quotient, some dialects cut the rest off by it and others round
 SELECT cast(age / 10 AS int) AS decade, count(*) FROM visits GROUP BY cast(age / 10 AS int);
 SELECT region, max(spent) - min(spent) AS spread FROM visits GROUP BY region;
 SELECT kind, sum(spent) AS total FROM visits GROUP BY kind ORDER BY total DESC NULLS LAST LIMIT 3;
