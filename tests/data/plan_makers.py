@@ -15,7 +15,7 @@ from discreet.data import Date, Decimal, Integer, Row, Text, User
 from discreet.data.plan.after import find_sort
 from discreet.data.plan.atoms import choose, floor_quotient
 from discreet.data.plan.derived import UNITS as RELATION
-from discreet.data.plan.derived import derive_joined, relate
+from discreet.data.plan.derived import derive_joined, list_units, name_value, relate
 from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys, sort_sets
 from discreet.data.plan.kinds import Function, Kind, UnitKind, WindowFunction
 from discreet.data.plan.nodes import (
@@ -31,7 +31,6 @@ from discreet.data.plan.nodes import (
     Plan,
     Shown,
     Units,
-    UnitValue,
     Windowed,
 )
 from discreet.data.plan.numbers import add, constant, multiply, scale, variable
@@ -49,6 +48,7 @@ from discreet.data.plan.row_nodes import (
     StepFunction,
     TextLike,
     UnitIn,
+    UnitValue,
     Within,
 )
 from discreet.data.plan.tables import PlanTables, is_declared
@@ -275,7 +275,7 @@ class Maker:
             yield filled(Join, table="zones", left=left, right=right, outer=outer)
         if len(self.tables.schemas) > 1 and self.wants("private join"):
             left, right = Field("events", "who"), Field("orders", "who")
-            yield filled(Join, table="orders", left=left, right=right, outer=False)
+            yield filled(Join, table="orders", left=left, right=right, outer=self.draw.once_in(2))
         if self.forced == "self join":
             left, right = Field("events", "who"), Field(AGAIN, "who")
             yield filled(Join, table="events", left=left, right=right, outer=False)
@@ -470,11 +470,37 @@ class Maker:
 
     def unit_in(self) -> UnitIn:
         table = self.draw.pick(["events", "orders"])
-        where = self.condition((), self.draw.pick([0, 1]), 0)
+        where = self.condition((), self.draw.pick([0, 1, 1]), 0)
         if table == "orders":
             where = Within(Field("orders", "price"), ((2, 5),), self.draw.once_in(2))
         unit, other = field_of("events", "who"), field_of(table, "who")
-        return filled(UnitIn, unit=unit, other=other, where=where, negated=self.draw.once_in(2))
+        number = variable(Field("orders", "price") if table == "orders" else self.number())
+        kinds = self.draw.some(get_args(UnitKind), self.draw.pick((1, 3)))
+        listed = [filled(UnitValue, kind=kind, number=number) for kind in kinds]
+        values = tuple(sorted(listed, key=repr))
+        having: Condition = TRUE
+        if values:
+            read = UnitIn(unit, other, where, False, values)
+            having = self.of_units(read, list_units(read, self.tables)[1])
+        negated = self.draw.once_in(2)
+        return filled(
+            UnitIn, unit=unit, other=other, where=where, negated=negated, values=values, having=having
+        )
+
+    def of_units(self, listed: UnitIn, tables: PlanTables) -> Condition:
+        """What is said of one row of each unit, of which every value is read."""
+        base = tables.schema(listed.other.table)
+        fields = [Field(RELATION, name_value(value, base)) for value in listed.values]
+        if len(fields) > 1 and self.draw.once_in(2):
+            number = constant(Fraction(-2))
+            for field in fields:
+                number = add(number, variable(field))
+            return filled(Compare, number=number, sign=self.draw.pick(get_args(Sign)))
+        parts = []
+        for field in fields:
+            low, high = tables.span(field)
+            parts.append(filled(Within, field=field, spans=((low, (low + high) // 2),), missing=False))
+        return parts[0] if len(parts) == 1 else filled(self.draw.pick((And, Or)), parts=tuple(parts))
 
     def like(self) -> TextLike:
         listed = self.draw.pick([("p",), ("%p%", "q"), ("_",), ("only _", "p%", "q"), ("!%%",)])

@@ -66,6 +66,10 @@ USER_SPELLINGS = (
     "SELECT COALESCE(g, 'none') AS k, SUM(RANGE_BUCKET(x, [0, 3])) AS a FROM events ANTI JOIN orders AS o "
     "ON o.who = events.who AND o.price > 1 GROUP BY g",
     "SELECT COUNT(*) AS n FROM events WHERE who IN (SELECT who FROM events WHERE flag AND x > 0)",
+    "SELECT COUNT(*) AS n, SUM(price) AS a, COUNT(DISTINCT o.who) AS b FROM events LEFT JOIN orders AS o "
+    "ON o.who = events.who WHERE o.who IS NULL OR x > 0",
+    "WITH o AS (SELECT who, SUM(price) AS s FROM orders GROUP BY who) SELECT COUNT(*) AS n FROM events "
+    "JOIN o ON o.who = events.who WHERE o.s > 2",
     "SELECT s, AVG(n) AS a, SUM(m) AS b FROM (SELECT who, s, COUNT(*) AS n, MAX(x) AS m FROM events "
     "GROUP BY who, s)"
     " AS t GROUP BY s",

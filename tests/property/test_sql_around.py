@@ -58,6 +58,14 @@ QUESTIONS = (
     f"SELECT ward, n, RANK() OVER (ORDER BY n DESC) AS r FROM {PER_WARD} WHERE n > 40 ORDER BY r",
     f"SELECT AVG(n) AS n, MAX(n) AS m FROM {PER_WARD}",
     "SELECT AVG(n) FROM (SELECT ward, COUNT(*) FROM v GROUP BY ward HAVING COUNT(*) > 60) AS q(w, n)",
+    "SELECT ward, COUNT(*) * 1.0 / (SELECT COUNT(*) FROM v) AS share FROM v WHERE x > 2 GROUP BY ward "
+    "ORDER BY 1",
+    "SELECT ward, AVG(x) - (SELECT AVG(x) FROM v WHERE sex = 'f') AS d FROM v WHERE ward IN ('a', 'b') "
+    "GROUP BY ward HAVING SUM(x) > (SELECT 0.1 * SUM(x) FROM v) ORDER BY d DESC",
+    "SELECT ward, sex, COUNT(*) - (SELECT COUNT(*) FROM v WHERE x < 4) AS d FROM v "
+    "GROUP BY ROLLUP(ward, sex) HAVING COUNT(*) > 20 ORDER BY ward NULLS FIRST, sex NULLS FIRST",
+    "WITH t AS (SELECT SUM(x) AS s, COUNT(*) AS n FROM v) SELECT COUNT(*) * 100.0 / (SELECT n FROM t) AS a, "
+    "(SELECT s / n FROM t) AS b FROM v WHERE sex = 'm'",
     "SELECT MAX(n) AS m FROM (SELECT n FROM (SELECT ward, COUNT(*) AS n FROM v GROUP BY ward) AS i) AS o",
 )
 

@@ -51,6 +51,25 @@ QUESTIONS = (
     "SELECT COUNT(*) FROM v JOIN d USING (who) WHERE v.who IN (SELECT who FROM v WHERE x = 3)",
     "WITH q AS (SELECT who FROM d WHERE drug = 'q') SELECT SUM(x) FROM v WHERE who IN (SELECT who FROM q)",
     "SELECT COUNT(*) FROM v LEFT JOIN d ON d.who = v.who AND d.drug = 'q' WHERE x > 2 AND d.who IS NULL",
+    "SELECT COUNT(*), SUM(x) FROM v WHERE who IN (SELECT who FROM v GROUP BY who HAVING SUM(x) > 22)",
+    "SELECT COUNT(*) FROM v WHERE x < 5 AND who NOT IN (SELECT who FROM d WHERE drug = 'q' GROUP BY who "
+    "HAVING COUNT(*) >= 2 AND SUM(CASE WHEN drug = 'p' THEN 1 ELSE 0 END) = 0) OR x = 9",
+    "WITH u AS (SELECT who, COUNT(*) AS n, AVG(x) AS a, MIN(x) AS low FROM v GROUP BY who) "
+    "SELECT ward, COUNT(DISTINCT who) AS n FROM v WHERE who IN (SELECT who FROM u WHERE a > 4.5 AND low < 9) "
+    "GROUP BY ward ORDER BY ward",
+    "WITH u AS (SELECT who, COUNT(DISTINCT ward) AS n FROM v GROUP BY who) SELECT SUM(x) FROM v "
+    "WHERE EXISTS (SELECT 1 FROM u WHERE u.who = v.who AND u.n > 1) AND NOT EXISTS "
+    "(SELECT * FROM d WHERE d.who = v.who AND drug = 'q')",
+    "SELECT AVG(n) FROM (SELECT who, COUNT(*) AS n FROM v WHERE who IN (SELECT who FROM d GROUP BY who "
+    "HAVING COUNT(*) > 1) GROUP BY who) AS t",
+    "WITH often AS (SELECT who FROM d GROUP BY 1 HAVING COUNT(*) > 1) SELECT COUNT(*), SUM(v.x) FROM v "
+    "JOIN often ON often.who = v.who AND v.x > 1",
+    "WITH t AS (SELECT who, SUM(x) AS s FROM v GROUP BY who) SELECT COUNT(*) FROM d JOIN t ON t.who = d.who "
+    "WHERE t.s > 20 AND d.drug = 'p'",
+    "SELECT COUNT(*) FROM v LEFT JOIN (SELECT who FROM d GROUP BY who HAVING COUNT(*) > 1) AS t "
+    "ON t.who = v.who WHERE t.who IS NULL",
+    "WITH w AS (SELECT *, x + 1 AS y FROM v), t AS (SELECT who, COUNT(*) AS n, MAX(x) AS m FROM w "
+    "GROUP BY who) SELECT COUNT(*) FROM v WHERE who IN (SELECT who FROM t WHERE n > 4)",
     "SELECT COUNT(*) FROM v, d WHERE v.who = d.who AND (d.drug = 'q' OR v.x > 5)",
 )
 
@@ -94,6 +113,13 @@ def test_a_list_costs_nothing() -> None:
     assert (plain.rows_per_unit, plain.groups_per_unit) == (listed.rows_per_unit, listed.groups_per_unit)
 
 
+def test_a_list_is_of_all_rows_of_a_unit_that_are_kept() -> None:
+    text = "SELECT {} COUNT(*) FROM v WHERE who IN (SELECT who FROM v GROUP BY who HAVING COUNT(*) > 2)"
+    clause = "WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 1)"
+    whole, few = (parse(text.format(one), schemas=TABLES, policy=POLICY) for one in ("", clause))
+    assert whole.where == few.where and whole.options != few.options
+
+
 REFUSED = [
     ("who IN (SELECT prescriber FROM d)", "it must compare who"),
     ("x IN (SELECT x FROM v)", "it must compare who"),
@@ -104,6 +130,18 @@ REFUSED = [
     ("EXISTS (SELECT 1 FROM d WHERE d.who = v.who AND v.x > 3)", "with those around it"),
     ("EXISTS (SELECT 1 FROM d WHERE drug = 'p')", "it must compare who"),
     ("who IN (SELECT who FROM d LIMIT 3)", "LIMIT"),
+    ("who IN (SELECT who FROM d GROUP BY who, drug HAVING COUNT(*) > 1)", "by more than the unit"),
+    ("who IN (SELECT d.who FROM d JOIN v USING (who) GROUP BY d.who)", "or joins tables"),
+    ("ward IN (SELECT ward FROM v GROUP BY ward HAVING COUNT(*) > 9)", "something else than the unit"),
+    ("who IN (SELECT MAX(x) FROM v GROUP BY who)", "it must compare who"),
+    ("who IN (SELECT MAX(x) + 1 FROM v GROUP BY who)", "it selects no unit"),
+    ("ward IN (SELECT who FROM d GROUP BY who)", "joined on the privacy unit"),
+    ("who IN (SELECT who FROM staff GROUP BY who)", "both protect the same unit"),
+    ("who IN (SELECT who FROM v WHERE who IN (SELECT who FROM d) GROUP BY who)", "it holds another one"),
+    ("EXISTS (SELECT 1 FROM d WHERE d.who = v.who GROUP BY d.who)", "unit IN (SELECT unit FROM t GROUP BY"),
+    ("who IN (SELECT who FROM (SELECT who, FOO(SUM(x)) AS f FROM v GROUP BY who))", "FOO"),
+    ("who IN (SELECT who FROM (SELECT who, FOO(x) AS f FROM v) GROUP BY who)", "FOO"),
+    ("who IN (SELECT who FROM (SELECT who, FOO(x) AS f FROM v))", "FOO"),
     ("CASE WHEN who IN (SELECT who FROM d) THEN 1 ELSE 0 END = 1", "Put it in WHERE"),
 ]
 

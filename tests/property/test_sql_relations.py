@@ -148,6 +148,16 @@ def agree(engines: tuple[duckdb.DuckDBPyConnection, Table], text: str) -> None:
         "SELECT COUNT(*) FROM sales SEMI JOIN shops USING (shop)",
         "SELECT COUNT(*), SUM(n) FROM sales ANTI JOIN shops ON sales.home = shops.shop WHERE paid",
         "SELECT COUNT(*), SUM(a.n * b.n), SUM(a.n - b.n) FROM sales AS a JOIN sales AS b USING (who)",
+        "SELECT COUNT(*), COUNT(g.who), COUNT(price), SUM(price), SUM(n) FROM sales "
+        "LEFT JOIN gifts AS g USING (who)",
+        "SELECT COUNT(DISTINCT g.who), COUNT(DISTINCT g.who) FILTER (WHERE price > 1), COUNT(DISTINCT s.who) "
+        "FROM sales AS s LEFT JOIN gifts AS g ON s.who = g.who",
+        "SELECT COUNT(*), SUM(n) FROM sales AS s LEFT JOIN gifts AS g ON s.who = g.who "
+        "WHERE g.who IS NULL OR price > 2",
+        "SELECT COUNT(*) FROM sales AS s LEFT JOIN gifts AS g ON s.who = g.who "
+        "WHERE g.who IS NOT NULL AND paid",
+        "SELECT SUM(k), SUM(p), COUNT(*) FROM (SELECT s.who, COUNT(g.who) AS k, SUM(COALESCE(price, 0)) AS p "
+        "FROM sales AS s LEFT JOIN gifts AS g ON s.who = g.who GROUP BY s.who) AS t",
         "SELECT COUNT(*), SUM(price) FROM (SELECT who, n FROM sales WHERE paid) AS s JOIN "
         "(SELECT who AS w, price FROM gifts WHERE price > 1) AS g ON s.who = g.w",
         "SELECT COUNT(*), SUM(m) FROM (SELECT who, COUNT(*) AS m FROM sales WHERE shop IN "

@@ -244,7 +244,7 @@ def functions(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
         inner.map(lambda a: strict("TRUNC({})", lambda x: Fraction(trunc(x)), a)),
         inner.map(lambda a: strict("({} % 3)", lambda x: x - 3 * trunc(x / 3), a)),
         inner.map(lambda a: strict("({} // 2)", lambda x: Fraction(trunc(x / 2)), a)),
-        inner.map(lambda a: strict("CAST({} AS INT)", away, a)),
+        inner.map(lambda a: strict("CAST(0 + {} AS INT)", away, a)),
         inner.map(lambda a: strict("({} / 3)", lambda x: x / 3, a)),
         st.builds(
             lambda a: strict("FLOOR({} / m)", lambda x, m: Fraction(math.floor(x / m)), a, number("m")), inner

@@ -152,6 +152,8 @@ MEMBERS = (
     "events.who IN (SELECT who FROM orders WHERE price > 2)",
     "events.who NOT IN (SELECT who FROM events WHERE flag)",
     "EXISTS (SELECT 1 FROM events AS e WHERE e.who = events.who AND e.x > 3) OR x < 0",
+    "events.who IN (SELECT who FROM events GROUP BY who HAVING SUM(x) > 2 OR COUNT(*) = 1)",
+    "events.who NOT IN (SELECT who FROM orders WHERE price > 0 GROUP BY who HAVING AVG(price) < 3)",
 )
 """What is asked of other rows of the same user."""
 GROUPS = (

@@ -228,6 +228,10 @@ JOINED_QUERIES = (
     "SELECT note, COUNT(*), AVG(weight) FROM t JOIN zones USING (g) JOIN orders USING (who) GROUP BY note",
     "SELECT COUNT(*), COUNT(weight), SUM(x + weight), COUNT(DISTINCT who) FROM t LEFT JOIN zones USING (g)",
     "SELECT weight, COUNT(*) FROM t LEFT JOIN zones USING (g) WHERE zones.g IS NULL OR x > 0 GROUP BY weight",
+    "SELECT g, COUNT(price), SUM(price), COUNT(DISTINCT o.who) FROM t LEFT JOIN orders AS o USING (who) "
+    "GROUP BY g",
+    "SELECT g, COUNT(*) / (SELECT COUNT(*) FROM t) AS share FROM t WHERE x > 0 GROUP BY g",
+    "SELECT COUNT(*), SUM(x) FROM t WHERE who IN (SELECT who FROM t GROUP BY who HAVING SUM(x) > 2)",
     "SELECT SUM(x), COUNT(DISTINCT who) FROM t SEMI JOIN orders AS o ON o.who = t.who AND price > 2",
     "SELECT COALESCE(g, 'none') AS k, COUNT(*) FROM t ANTI JOIN orders AS o ON o.who = t.who AND price < 1 "
     "GROUP BY g",

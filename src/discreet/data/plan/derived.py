@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from discreet.core.errors import InternalError, Refused
 from discreet.data.plan.measures import find_own_day
-from discreet.data.plan.nodes import Join, Plan, Units, UnitValue
+from discreet.data.plan.nodes import Join, Plan, Units
 from discreet.data.plan.numbers import MAX_UNITS, scale, variable
-from discreet.data.plan.row_nodes import Field, Span
+from discreet.data.plan.row_nodes import Field, Span, UnitIn, UnitValue
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import MAX_CODE, Column, Date, Decimal, Integer
 from discreet.data.schema.schema import Dimension, Schema, User
@@ -66,7 +66,7 @@ def derive_joined(joins: tuple[Join, ...], tables: PlanTables) -> list[Schema | 
     """Return what joins make of declared tables: under another name, or with columns that may be missing."""
     found: list[Schema | Dimension] = []
     for join in joins:
-        relation = _dimension(join, tables) if join.outer else tables.relation(join.table)
+        relation = tables.relation(join.table)
         if relation is not None and (join.outer or join.right.table != join.table):
             found.append(derive(relation, join.right.table, outer=join.outer))
     return found
@@ -74,14 +74,17 @@ def derive_joined(joins: tuple[Join, ...], tables: PlanTables) -> list[Schema | 
 
 def derive(relation: Schema | Dimension, name: str, *, outer: bool) -> Schema | Dimension:
     """Return a table as a plan reads it: under a name, of a left join with columns that may be missing."""
-    made = make_nullable(relation) if outer and isinstance(relation, Dimension) else relation
+    made = make_nullable(relation) if outer else relation
     return made if name == relation.name else _rename(made, name)
 
 
-def make_nullable(dimension: Dimension) -> Dimension:
-    """Return a public table as a left join sees it: any column may be missing."""
-    columns = tuple(replace(column, null=None) for column in dimension.columns)  # type: ignore[call-arg]
-    return replace(dimension, columns=columns)
+def make_nullable(relation: T) -> T:
+    """Return a table as a left join sees it: any column may be missing."""
+    columns = tuple(
+        replace(column, null=None) if hasattr(column, "null") else column  # type: ignore[call-arg]
+        for column in relation.columns
+    )
+    return replace(relation, columns=columns)
 
 
 def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int], ...]) -> Schema:
@@ -104,6 +107,16 @@ def declare_units(units: Units, tables: PlanTables, kept: tuple[tuple[str, int],
         time=None,  # a unit's rows may be of many days: what is made of them has none
     )
     return _rename(made, UNITS)
+
+
+def list_units(condition: UnitIn, tables: PlanTables) -> tuple[Units, PlanTables]:
+    """Return the relation of the units that a list chooses among, and the tables with it.
+
+    It is made of all rows of each that are kept, whatever a request asks to count of its own rows.
+    """
+    units = Units(condition.other.table, (), condition.where, condition.values)
+    kept = list_rows(units.table, (), None, tables)
+    return units, tables.extend(declare_units(units, tables, kept))
 
 
 def name_value(value: UnitValue, base: Schema) -> str:
@@ -213,13 +226,6 @@ def date_of(value: UnitValue, tables: PlanTables) -> Date | None:
     field = find_own_day(value.number, tables)
     column = None if field is None else tables.column(field)
     return column if isinstance(column, Date) else None
-
-
-def _dimension(join: Join, tables: PlanTables) -> Dimension:
-    relation = tables.relation(join.table)
-    if not isinstance(relation, Dimension):
-        raise InternalError("only public tables are joined to the left")
-    return relation
 
 
 def _rename(relation: T, name: str) -> T:

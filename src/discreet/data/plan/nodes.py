@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from discreet.core import checks
 from discreet.data.plan.key_nodes import ComputedKey, Key, sort_keys
-from discreet.data.plan.kinds import Function, Kind, UnitKind, WindowFunction
-from discreet.data.plan.row_nodes import Condition, Field, Polynomial
+from discreet.data.plan.kinds import Function, Kind, WindowFunction
+from discreet.data.plan.row_nodes import Condition, Field, Polynomial, UnitValue
 
 MIN_EPSILON = Fraction(1, 10**6)
 """The least a question may cost: below it an answer is nothing but noise."""
@@ -23,30 +23,13 @@ MIN_EPSILON = Fraction(1, 10**6)
 class Join:
     """A join: with a public table on its unique key, or with a private one on the privacy unit.
 
-    Where `outer` is set, rows without a partner in a public table stay, and its columns are missing there.
+    Where `outer` is set, rows without a partner stay, once, and the columns of the table are missing there.
     """
 
     table: str
     left: Field
     right: Field
     outer: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class UnitValue:
-    """One value for each unit, of all its rows that count.
-
-    Parameters
-    ----------
-    kind
-        What is computed. An average is rounded to a grid: see `plan.derived`.
-    number
-        What it is computed of; None counts rows whatever they hold. Missing numbers are left out; where a
-        unit has no other, its value is missing too (its count is 0).
-    """
-
-    kind: UnitKind
-    number: Polynomial | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from discreet.data.plan.effort import spend
+from discreet.data.plan.kinds import UnitKind
 
 _SPELT = 8
 """Steps for each character that a node is told apart by."""
@@ -194,6 +195,41 @@ class TextLike:
 
 
 @dataclass(frozen=True, slots=True)
+class And:
+    """Every part holds. Without parts it is true."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some part holds. Without parts it is false."""
+
+    parts: tuple[Condition, ...]
+
+
+TRUE = And(())
+FALSE = Or(())
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValue:
+    """One value for each unit, of all its rows that count.
+
+    Parameters
+    ----------
+    kind
+        What is computed. An average is rounded to a grid: see `plan.derived`.
+    number
+        What it is computed of; None counts rows whatever they hold. Missing numbers are left out; where a
+        unit has no other, its value is missing too (its count is 0).
+    """
+
+    kind: UnitKind
+    number: Polynomial | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UnitIn:
     """The unit of a row has a row in a private table where a condition holds, or it has none.
 
@@ -209,32 +245,20 @@ class UnitIn:
         Which rows of that table are meant.
     negated
         Whether there is none.
+    values, having
+        Of units that have such a row: what is computed of these rows, sorted, and the condition on it; all
+        values are read. Their columns are those of a relation of units: see `plan.derived`.
     """
 
     unit: Field
     other: Field
     where: Condition
     negated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """Every part holds. Without parts it is true."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """Some part holds. Without parts it is false."""
-
-    parts: tuple[Condition, ...]
+    values: tuple[UnitValue, ...] = ()
+    having: Condition = TRUE
 
 
 Condition = Within | Compare | TextLike | UnitIn | And | Or
-
-TRUE = And(())
-FALSE = Or(())
 
 
 def holds_unit(condition: Condition) -> bool:

@@ -34,6 +34,7 @@ from discreet.data.sql.sources.relations import flatten
 from discreet.data.sql.sources.unit_rows import ReadsAnswer
 from discreet.data.sql.stacked import split_union, stack_plans
 from discreet.data.sql.text import number, parse_text, refuse
+from discreet.data.sql.totals import Asides, put_back, take_out
 
 _SHOWN = ("distinct", "having", "order", "limit", "offset", "qualify")
 
@@ -86,13 +87,18 @@ def _select(
     policy: Policy,
     today: datetime.date | None,
 ) -> Plan:
+    taken = take_out(tree)
     try:
-        flat = flatten(tree, tables, lambda main: _options(clause, main, policy).max_rows, today)
+        flat = flatten(taken.tree, tables, lambda main: _options(clause, main, policy).max_rows, today)
     except ReadsAnswer:
-        inside = find_inside(tree)
+        taken = put_back(taken, tree)
+        inside = find_inside(taken.tree)
         if inside is None:
             raise
-        return ask_around(tree, inside, _select(inside.tree, clause, tables, policy, today), tables)
+        inner = _select(inside.tree, clause, tables, policy, today)
+        asides = Asides([_select(one, clause, tables, policy, today) for one in taken.asides], tables)
+        return asides.put_in(ask_around(taken.tree, inside, inner, tables, asides.around))
+    asides = Asides([_select(one, clause, tables, policy, today) for one in taken.asides], tables)
     tree = flat.tree
     listed, source, joined, filtered, grouped = take(
         tree, "expressions", "from_", "joins", "where", "group", *_SHOWN
@@ -113,9 +119,10 @@ def _select(
     strategy = dict(clause).get("group_selection_strategy")
     named = None if strategy is None else strategy.text.upper()
     check_sets(sets, where, scope, _allowed_delta(options, policy), named)
-    outputs = read_outputs(listed, grouping.find, scope)
+    find = asides.around(grouping.find)
+    outputs = read_outputs(listed, find, scope)
     clauses = AnswerClauses(*(tree.args.get(name) for name in _SHOWN[1:]))
-    after = read_after(clauses, outputs, grouping.find, scope)
+    after = read_after(clauses, outputs, find, scope)
     require_aggregate(outputs, after, sets, scope.tables)
     for node in flat.checks:
         understand(node, scope)
@@ -129,7 +136,7 @@ def _select(
         after=after,
         units=flat.units,
     )
-    return drop_unread(plan, tables)
+    return drop_unread(asides.put_in(plan), tables)
 
 
 def _options(clause: Sequence[tuple[str, Token]], main: Schema, policy: Policy) -> Options:

@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+from discreet.core.errors import InternalError
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.numbers import constant
 from discreet.data.plan.row_nodes import (
-    TRUE,
     And,
     Atom,
     Choice,
@@ -42,11 +42,7 @@ def condition_sql(condition: Condition, tables: PlanTables) -> str:
     if isinstance(condition, TextLike):
         return _like(condition)
     if isinstance(condition, UnitIn):
-        sign = "NOT IN" if condition.negated else "IN"
-        rows = ["SELECT", name_sql(condition.other), "FROM", quote(condition.other.table)]
-        if condition.where != TRUE:
-            rows += ["WHERE", condition_sql(condition.where, tables)]
-        return f"{name_sql(condition.unit)} {sign} ({' '.join(rows)})"
+        raise InternalError("a list of units is for rows, and not for what is computed of them")
     if not condition.parts:
         return "TRUE" if isinstance(condition, And) else "FALSE"
     word = " AND " if isinstance(condition, And) else " OR "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.data.plan.after import Exact
-from discreet.data.plan.derived import date_of, name_value, relate
+from discreet.data.plan.derived import relate
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.kinds import Function
 from discreet.data.plan.nodes import (
@@ -19,25 +19,16 @@ from discreet.data.plan.nodes import (
     Output,
     Plan,
     Shown,
-    Units,
-    UnitValue,
     Windowed,
 )
-from discreet.data.plan.numbers import add, constant, value_of, variable
-from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial, Quotient
+from discreet.data.plan.numbers import add, constant, value_of
+from discreet.data.plan.row_nodes import Field, Polynomial, Quotient
 from discreet.data.plan.tables import PlanTables
-from discreet.data.sql.printed_rows import cases_sql, condition_sql, name_sql, number_sql, quote
+from discreet.data.sql.printed_rows import cases_sql, name_sql, number_sql, quote
+from discreet.data.sql.printed_sources import rows_sql, units_sql, where_sql
 from discreet.data.sql.printed_values import decimal, literal, quantile_call, scientific
 
 _SIGNS_BETWEEN: tuple[Function, ...] = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", "and", "or")
-_UNIT_CALLS = {
-    "count": "COUNT(",
-    "sum": "SUM(",
-    "min": "MIN(",
-    "max": "MAX(",
-    "average": "AVG(",
-    "distinct": "COUNT(DISTINCT ",
-}
 _CALLS = {
     "minimum": "MIN",
     "maximum": "MAX",
@@ -69,10 +60,10 @@ def to_sql(plan: Plan, tables: PlanTables) -> str:
     shown = (f"{_output(output.what, unit, tables)} AS {quote(output.name)}" for output in plan.outputs)
     parts.append(", ".join(shown))
     if plan.units is None:
-        parts += _rows(plan, tables)
+        parts += rows_sql(plan, tables)
     else:
-        parts.append(f"FROM ({_units(plan.units, tables)}) AS {quote(plan.table)}")
-        parts += _where(plan.where, tables)
+        parts.append(f"FROM ({units_sql(plan.units, tables)}) AS {quote(plan.table)}")
+        parts += where_sql(plan.where, tables)
     sets = [", ".join(_key(key, tables) for key in keys) for keys in plan.sets]
     if len(sets) > 1:
         parts.append(f"GROUP BY GROUPING SETS ({', '.join(f'({keys})' for keys in sets)})")
@@ -132,40 +123,6 @@ def _ordering(one: Ordering, unit: Field, tables: PlanTables) -> str:
 
 def _direction(one: Ordering) -> str:
     return f"{'DESC' if one.descending else 'ASC'} NULLS {'FIRST' if one.missing_first else 'LAST'}"
-
-
-def _units(units: Units, tables: PlanTables) -> str:
-    """Return the relation of units as SQL."""
-    base = tables.schema(units.table)
-    grouped = [name_sql(one) for one in (Field(base.name, str(base.unit.column)), *units.keys)]
-    shown = [*grouped]
-    for value in units.values:
-        call = f"{_UNIT_CALLS[value.kind]}{_of_unit(value, tables)})"
-        shown.append(f"{call} AS {quote(name_value(value, base))}")
-    return " ".join(["SELECT", ", ".join(shown), *_rows(units, tables), f"GROUP BY {', '.join(grouped)}"])
-
-
-def _of_unit(value: UnitValue, tables: PlanTables) -> str:
-    """Return what a unit's value is computed of: a first or last day is that of dates."""
-    if value.number is None:
-        return "*"
-    if date_of(value, tables) is not None and value.number == variable(value.number.fields[0]):
-        return name_sql(value.number.fields[0])
-    return number_sql(value.number, tables)
-
-
-def _rows(source: Plan | Units, tables: PlanTables) -> list[str]:
-    """Return FROM, the joins and WHERE."""
-    parts = [f"FROM {quote(source.table)}"]
-    for join in source.joins:
-        word = "LEFT JOIN" if join.outer else "JOIN"
-        named = "" if join.right.table == join.table else f" AS {quote(join.right.table)}"
-        parts.append(f"{word} {quote(join.table)}{named} ON {name_sql(join.left)} = {name_sql(join.right)}")
-    return parts + _where(source.where, tables)
-
-
-def _where(condition: Condition, tables: PlanTables) -> list[str]:
-    return [] if condition == TRUE else [f"WHERE {condition_sql(condition, tables)}"]
 
 
 def _output(what: Shown, unit: Field, tables: PlanTables) -> str:

@@ -25,7 +25,6 @@ from discreet.data.plan.nodes import (
     Aggregate,
     Branch,
     Computed,
-    Constant,
     Ordering,
     Plan,
     Shown,
@@ -87,11 +86,17 @@ def split_union(tree: exp.SetOperation) -> SeveralSelects:
                 way_out = "Put WITH before the first SELECT, and ORDER BY and LIMIT after the last one"
                 raise refuse("UNION ALL", "WITH, ORDER BY and LIMIT are about all of its rows", way_out)
         selects.append(one)
-    return SeveralSelects(tuple(_share_definitions(selects, before)), order, limit, offset)
+    return SeveralSelects(tuple(share_definitions(selects, before)), order, limit, offset)
 
 
-def _share_definitions(selects: list[exp.Select], before: exp.Expression | None) -> list[exp.Select]:
-    """Give every SELECT those definitions of WITH that it reads, itself or through others."""
+def share_definitions(selects: list[exp.Select], before: exp.Expression | None) -> list[exp.Select]:
+    """Give every SELECT those definitions of WITH that it reads, itself or through others.
+
+    Raises
+    ------
+    Refused
+        Where none of them reads one.
+    """
     if before is None:
         return selects
     (listed,) = take(before, "expressions")
@@ -124,7 +129,7 @@ def stack_plans(plans: Sequence[Plan], several: SeveralSelects, tables: PlanTabl
         Where they are about other tables, or their columns do not go together.
     """
     first = plans[0]
-    units = _merge_units(plans)
+    units = merge_units(plans)
     for plan in plans:
         if (plan.table, plan.joins, plan.options) != (first.table, first.joins, first.options):
             why = "its parts are about other tables, or join others"
@@ -134,7 +139,7 @@ def stack_plans(plans: Sequence[Plan], several: SeveralSelects, tables: PlanTabl
     related = relate(replace(first, units=units), tables)
     _check_sorts(plans, related)
     where = disjunction([plan.where for plan in plans], related)
-    made = [_Part(plan, where, related).branch() for plan in plans]
+    made = [Part(plan, where, related).branch() for plan in plans]
     orders = _read_order(several.order, first, made, Scope(related, {}, {}))
     branches = tuple(
         replace(one, order=tuple(listed[place].what for listed in orders)) for place, one in enumerate(made)
@@ -156,8 +161,14 @@ def stack_plans(plans: Sequence[Plan], several: SeveralSelects, tables: PlanTabl
     )
 
 
-def _merge_units(plans: Sequence[Plan]) -> Units | None:
-    """Return the relation of units that all parts are about, with all values that they read."""
+def merge_units(plans: Sequence[Plan]) -> Units | None:
+    """Return the relation of units that all parts are about, with all values that they read.
+
+    Raises
+    ------
+    Refused
+        Where there is no such relation.
+    """
     listed = [plan.units for plan in plans if plan.units is not None]
     if not listed:
         return None
@@ -178,7 +189,7 @@ def _check_sorts(plans: Sequence[Plan], tables: PlanTables) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """One of several questions, and what all of them together count."""
 
     plan: Plan
@@ -190,13 +201,17 @@ class _Part:
         plan = self.plan
         if plan.after.order or plan.after.offset or plan.after.limit is not None:
             raise refuse("UNION ALL", "ORDER BY and LIMIT are about all of its rows", "Put them at the end")
-        known: dict[Shown, Shown] = {key: self._key(key) for key in plan.keys}
-        known |= {one: self._aggregate(one) for one in plan.aggregates}
+        known = self.known()
         sets = [sort_keys(known[key] for key in keys) for keys in plan.sets]  # type: ignore[misc]
         conditions = (plan.after.having, plan.after.qualify)
-        having, qualify = (None if one is None else _exchange(one, known) for one in conditions)
-        outputs = tuple(_exchange(output.what, known) for output in plan.outputs)
+        having, qualify = (None if one is None else exchange(one, known) for one in conditions)
+        outputs = tuple(exchange(output.what, known) for output in plan.outputs)
         return Branch(plan, tuple(sort_sets(sets)), outputs, having, (), qualify)  # type: ignore[arg-type]
+
+    def known(self) -> dict[Shown, Shown]:
+        """Return each key and aggregate of the question as it is among the rows that all of them count."""
+        known: dict[Shown, Shown] = {key: self._key(key) for key in self.plan.keys}
+        return known | {one: self._aggregate(one) for one in self.plan.aggregates}
 
     def _key(self, key: Key) -> Key:
         if self.plan.where == self.where:
@@ -244,18 +259,20 @@ class _Part:
         return Scope(self.tables, {}, {})
 
 
-def _exchange(what: Shown, known: Mapping[Shown, Shown]) -> Shown:
-    """Return the same with other keys and aggregates."""
+def exchange(what: Shown, known: Mapping[Shown, Shown]) -> Shown:
+    """Return the same with others in the place of some keys, aggregates and windows."""
+    if what in known:
+        return known[what]
     if isinstance(what, Computed):
-        return replace(what, parts=tuple(_exchange(part, known) for part in what.parts))
+        return replace(what, parts=tuple(exchange(part, known) for part in what.parts))
     if isinstance(what, Windowed):
         return replace(
             what,
-            what=None if what.what is None else _exchange(what.what, known),  # type: ignore[arg-type]
-            partition=tuple(_exchange(key, known) for key in what.partition),  # type: ignore[misc]
-            order=tuple(replace(one, what=_exchange(one.what, known)) for one in what.order),
+            what=None if what.what is None else exchange(what.what, known),  # type: ignore[arg-type]
+            partition=tuple(exchange(key, known) for key in what.partition),  # type: ignore[misc]
+            order=tuple(replace(one, what=exchange(one.what, known)) for one in what.order),
         )
-    return what if isinstance(what, Constant) else known[what]
+    return what
 
 
 def _read_order(

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from typing import ClassVar
 
 from sqlglot import exp, parser, tokens
 from sqlglot.dialects.dialect import Dialect
@@ -52,6 +53,7 @@ class DiscreetSql(Dialect):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012
         RAW_STRINGS = [("r'", "'"), ("R'", "'")]  # noqa: RUF012
         KEYWORDS = {**tokens.Tokenizer.KEYWORDS, "//": TokenType.DIV}  # noqa: RUF012
+        TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = set()  # a hint is a comment: no engine sees it
 
     class Parser(parser.Parser):
         """Functions are names, whatever they are called, but for those that have words between brackets."""
@@ -160,8 +162,6 @@ def _tokens(text: str) -> list[Token]:
         raise refuse("SQL", "a quote is not closed", "Close every ' and \" and `") from None
     while found and found[-1].token_type == TokenType.SEMICOLON:
         found.pop()
-    if any(token.token_type == TokenType.HINT for token in found):
-        raise refuse("/*+ ... */", "a hint is for one engine, and none sees the request", "Leave it out")
     for token in found:
         token.comments = []  # they say nothing about the question
     if any(token.token_type == TokenType.SEMICOLON for token in found):

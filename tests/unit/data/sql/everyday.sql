@@ -144,7 +144,6 @@ SELECT CASE WHEN n = 1 THEN 'once' WHEN n <= 5 THEN 'few' ELSE 'often' END AS ki
 SELECT AVG(latest - earliest) FROM (SELECT patient_id, MIN(visit_date) AS earliest, MAX(visit_date) AS latest FROM visits GROUP BY patient_id) AS t;
 SELECT COUNT(DISTINCT patient_id) FILTER (WHERE smoker) * 1.0 / COUNT(DISTINCT patient_id) AS share FROM visits;
 SELECT city, COUNT(*) AS n FROM visits GROUP BY city ORDER BY 2 DESC FETCH FIRST 2 ROWS ONLY;
--- refused: a share of a total is SUM(x) / SUM(SUM(x)) OVER ()
 SELECT city, SUM(cost) / (SELECT SUM(cost) FROM visits) AS share FROM visits GROUP BY city;
 -- refused: OVER in a subquery: it looks at other rows
 SELECT AVG(cost) FROM (SELECT cost, row_number() OVER (PARTITION BY patient_id ORDER BY visit_date) AS place FROM visits) AS t WHERE place = 1;
@@ -213,7 +212,6 @@ WITH base AS (SELECT *, cost / 100 AS hundreds FROM visits WHERE NOT smoker) SEL
 SELECT LOGICAL_AND(smoker) FROM visits;
 -- refused: ANY_VALUE: its answer is some person's own value
 SELECT city, ANY_VALUE(ward) FROM visits GROUP BY city;
--- refused: GROUP BY in a subquery: only the privacy unit is grouped by there
 WITH a AS (SELECT city, SUM(cost) AS s FROM visits GROUP BY city), b AS (SELECT SUM(cost) AS total FROM visits) SELECT city, s / total FROM a CROSS JOIN b;
 -- refused: function RAND: it is not known here
 SELECT AVG(cost) FROM visits WHERE RAND() < 0.1;

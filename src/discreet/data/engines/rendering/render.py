@@ -40,9 +40,9 @@ from discreet.data.engines.rendering.render_expressions import (
     present,
     select,
     table,
-    where,
     whole,
 )
+from discreet.data.engines.rendering.render_lists import choose_rows
 from discreet.data.engines.rendering.render_ranges import clamp, hold
 from discreet.data.engines.rendering.render_units import list_unit_columns
 from discreet.data.plan.derived import UNITS
@@ -51,7 +51,7 @@ from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.measures import CHOSEN, Measure, MeasureKind, is_there_with
 from discreet.data.plan.nodes import Join, Units
 from discreet.data.plan.numbers import variable
-from discreet.data.plan.row_nodes import TRUE, Atom, Field, Polynomial, StepFunction
+from discreet.data.plan.row_nodes import Atom, Field, Polynomial, StepFunction
 from discreet.data.plan.tables import PlanTables
 from discreet.data.schema.columns import MAX_CODE, Category, Ranged
 from discreet.data.schema.schema import User
@@ -139,7 +139,7 @@ class _Renderer:
     ) -> exp.Select:
         """Return totals over every row that counts, once."""
         plan, tables = self.known.plan, self.known.tables
-        tests = [] if plan.where == TRUE else [where(plan.where, tables)]
+        tests = choose_rows(plan.where, tables)
         needed = [key if isinstance(key, Field) else key.number for key in keys]
         if measures[0].kind in ("histogram", "distinct") and measures[0].number is not None:
             needed.append(measures[0].number)
@@ -174,7 +174,7 @@ class _Renderer:
             [*list_unit_columns(units, tables), *first],
             self._relation(units.table, units.table),
             joins=self._joins(units.joins),
-            tests=[] if units.where == TRUE else [where(units.where, tables)],
+            tests=choose_rows(units.where, tables),
             groups=[user, *map(column, units.keys)],
         )
 
@@ -219,7 +219,9 @@ class _Renderer:
             if largest > MAX_CODE:
                 break  # the keys tell groups apart that come first together
             above = exp.Mul(this=exp.Paren(this=place), expression=whole(most))
-            place = exp.Add(this=above, expression=cast(column(Field(shown, PLACE)), "bigint"))
+            # A row that stays without a partner has no other of its kind: it takes the first place.
+            own = exp.Coalesce(this=cast(column(Field(shown, PLACE)), "bigint"), expressions=[whole(1)])
+            place = exp.Add(this=above, expression=own)
         return place
 
     def _rank_groups(self, keys: tuple[Key, ...], source: str) -> exp.Select:

@@ -10,13 +10,13 @@ from typing import Literal
 
 from sqlglot import exp
 
+from discreet.core.errors import InternalError
 from discreet.data.engines.cells import spell
 from discreet.data.engines.rendering.render_ranges import clamp
 from discreet.data.plan.canonical import gaps
 from discreet.data.plan.evaluate import ratio_of_units
 from discreet.data.plan.numbers import MAX_UNITS, scale
 from discreet.data.plan.row_nodes import (
-    TRUE,
     And,
     Atom,
     Compare,
@@ -134,7 +134,7 @@ def where(condition: Condition, tables: PlanTables) -> exp.Expr:
     if isinstance(condition, TextLike):
         return _like(condition)
     if isinstance(condition, UnitIn):
-        return _look_up(condition, tables)
+        raise InternalError("units are looked up for rows, and not for what is computed of them")
     if not condition.parts:
         truth = isinstance(condition, And)
         return exp.EQ(this=whole(1), expression=whole(1 if truth else 0))
@@ -359,14 +359,6 @@ def _like(condition: TextLike) -> exp.Expr:
             choices.append(found)
     either = choices[0] if len(choices) == 1 else exp.Paren(this=exp.or_(*choices, copy=False))
     return exp.Not(this=exp.Paren(this=either)) if condition.negated else either
-
-
-def _look_up(condition: UnitIn, tables: PlanTables) -> exp.Expr:
-    """Look the unit of a row up among those of a loaded relation, which holds no row without one."""
-    tests = [] if condition.where == TRUE else [where(condition.where, tables)]
-    units = select([column(condition.other)], table(condition.other.table), tests=tests)
-    found = exp.In(this=column(condition.unit), query=exp.Subquery(this=units))
-    return exp.Not(this=found) if condition.negated else found
 
 
 def _spelled(text: str) -> exp.Expr:

@@ -21,9 +21,9 @@ from discreet.data.engines.rendering.render_ranges import (
 )
 from discreet.data.plan.derived import UNITS, averaging, name_value
 from discreet.data.plan.facts import Facts
-from discreet.data.plan.nodes import Units, UnitValue
+from discreet.data.plan.nodes import Units
 from discreet.data.plan.numbers import scale
-from discreet.data.plan.row_nodes import Field, Span
+from discreet.data.plan.row_nodes import Field, Span, UnitValue
 from discreet.data.plan.tables import PlanTables
 
 

@@ -77,6 +77,11 @@ def cast_operand(side: Operand, to: exp.Expression, scope: Scope, *, safe: bool)
     return found
 
 
+def is_whole(to: exp.Expression) -> bool:
+    """Say whether a type is one of whole numbers."""
+    return isinstance(to, exp.DataType) and to.this in _WHOLE
+
+
 def _read_type(to: exp.Expression) -> tuple[object, list[exp.Expression]]:
     if not isinstance(to, exp.DataType):
         return None, []

@@ -8,7 +8,6 @@ from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import MIRRORED, OPPOSITE, AnySign, conjunction, disjunction, is_there
 from discreet.data.plan.row_nodes import TRUE, Condition, Field
 from discreet.data.schema.columns import Identifier
-from discreet.data.schema.schema import Schema
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.free_texts import compare_text, like_text, read_free_text, regexp_text
@@ -105,9 +104,8 @@ def _find_opaque(node: exp.Expression, scope: Scope) -> Field | None:
 
 
 def _says_whose(field: Field, scope: Scope) -> bool:
-    """Say whether a column is the privacy unit of its table."""
-    relation = scope.tables.relation(field.table)
-    return isinstance(relation, Schema) and relation.unit.column == field.name
+    """Say whether a column is the privacy unit; that of a table joined to the left may be missing."""
+    return field == Field(scope.main.name, str(scope.main.unit.column))
 
 
 def _same(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
@@ -201,7 +199,7 @@ def _match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
 
 
 def _unit_match(node: exp.Expression, scope: Scope, negated: bool) -> Condition:
-    return translate_unit(node, scope, condition, negated)
+    return translate_unit(node, scope, condition, understand, negated)
 
 
 CONDITION_READERS: dict[type[exp.Expression], ConditionReader] = {

@@ -12,7 +12,7 @@ from discreet.data.plan.numbers import add, constant, negate, variable
 from discreet.data.plan.row_nodes import Condition, Field, Polynomial
 from discreet.data.schema.columns import Boolean, Category, Column, Date, Decimal, Identifier, Integer, Text
 from discreet.data.sql.nodes import Scope, refuse_unknown, take
-from discreet.data.sql.rows.casts import cast_operand
+from discreet.data.sql.rows.casts import cast_operand, is_whole
 from discreet.data.sql.rows.comparing import compare_sides
 from discreet.data.sql.rows.dates import add_interval, extract, read_interval, today
 from discreet.data.sql.rows.function_calls import arguments_of, compute_once, decide, is_now, read_call
@@ -137,6 +137,9 @@ def _paren(node: exp.Expression, scope: Scope) -> Operand:
 
 def _cast(node: exp.Expression, scope: Scope) -> Operand:
     value, to, _ = take(node, "this", "to", "safe")
+    if isinstance(value.unnest(), exp.Div) and is_whole(to):
+        why = "of a quotient, some dialects cut the rest off by it and others round"
+        raise refuse("CAST(x / y AS INT)", why, "Write FLOOR(x / 10), x // 10 or ROUND(x / 10)")
     return cast_operand(operand(value, scope), to, scope, safe=isinstance(node, exp.TryCast))
 
 

@@ -7,7 +7,7 @@ row that a condition leaves out is missing in the window, so intervals know that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -24,7 +24,13 @@ from discreet.data.sql.nodes import Scope, refuse_column, take, word
 from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.selected.computed import Names, condition, translate
 from discreet.data.sql.selected.inner_keys import list_function
-from discreet.data.sql.selected.outputs import AnswerClauses, find_ordinal, read_after, read_outputs
+from discreet.data.sql.selected.outputs import (
+    AnswerClauses,
+    KeyFinder,
+    find_ordinal,
+    read_after,
+    read_outputs,
+)
 from discreet.data.sql.selected.windows import is_public, looks_around
 from discreet.data.sql.text import refuse
 
@@ -85,8 +91,16 @@ def find_inside(tree: exp.Select) -> AnswerInside | None:
     return AnswerInside(inner, None if name is None else word(name), renamed, defined)
 
 
-def ask_around(tree: exp.Select, inside: AnswerInside, inner: Plan, tables: PlanTables) -> Plan:
+def ask_around(
+    tree: exp.Select,
+    inside: AnswerInside,
+    inner: Plan,
+    tables: PlanTables,
+    beside: Callable[[KeyFinder], KeyFinder],
+) -> Plan:
     """Return the inner question with what the query around it shows of its answer.
+
+    What finds a column of the answer is made by `beside` to find other things that stand for a value.
 
     Raises
     ------
@@ -100,7 +114,7 @@ def ask_around(tree: exp.Select, inside: AnswerInside, inner: Plan, tables: Plan
     if inner.branches:
         raise refuse("UNION ALL in a subquery", "it is not part of the language", _LATER)
     related = relate(inner, tables)
-    reader = _Around(inner, inside, Scope(related, {}, {}), _name_columns(inner, inside))
+    reader = _Around(inner, inside, Scope(related, {}, {}), _name_columns(inner, inside), beside)
     made = reader.group(tree) if reader.is_grouped(tree) else reader.project(tree)
     shown: list[Shown | None] = [*(one.what for one in made.outputs), *(one.what for one in made.after.order)]
     shown += [made.after.having, made.after.qualify]
@@ -131,6 +145,7 @@ class _Around:
     inside: AnswerInside
     scope: Scope
     columns: Mapping[str, Shown]
+    beside: Callable[[KeyFinder], KeyFinder]
     tests: tuple[Shown, ...] = ()
     keys: tuple[Key | Computed, ...] | None = None
     written: tuple[tuple[exp.Expression, Shown], ...] = ()
@@ -228,6 +243,10 @@ class _Around:
         return replace(self.inner, outputs=outputs, after=replace(after, qualify=self._all(chosen)))
 
     def find(self, node: exp.Expression) -> Shown | None:
+        """Return what a node stands for; None where that is nothing by itself."""
+        return self.beside(self._find)(node)
+
+    def _find(self, node: exp.Expression) -> Shown | None:
         """Return the column of the answer that a node is, or an aggregate of it; None where it is neither."""
         for tree, key in self.written:
             if node == tree:

@@ -21,6 +21,7 @@ from discreet.data.plan.numbers import add, constant, multiply, variable
 from discreet.data.plan.row_nodes import Polynomial
 from discreet.data.plan.tables import is_declared
 from discreet.data.schema.columns import Date, Decimal, Identifier, Integer, Text
+from discreet.data.schema.schema import Schema
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.rows.function_calls import is_now
 from discreet.data.sql.rows.language import condition, numeric, operand
@@ -37,7 +38,7 @@ from discreet.data.sql.selected.aggregates import (
 )
 from discreet.data.sql.selected.choices import find_unit, is_choice
 from discreet.data.sql.selected.combinations import combine, count_different, list_columns
-from discreet.data.sql.selected.counted import keep
+from discreet.data.sql.selected.counted import count_present, count_where, keep
 from discreet.data.sql.text import refuse
 
 Arguments = list[exp.Expression]
@@ -51,6 +52,7 @@ _PAIRS: dict[str, Kind] = {
     "REGR_R2": "determination",
     "REGR_SLOPE": "slope",
 }
+_OF_PAIRS = "Write SELECT COUNT(*) FROM (SELECT DISTINCT {0} FROM {1})"
 _DISTINCT = ("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT")
 _POINTS = (
     "APPROX_PERCENTILE",
@@ -122,6 +124,8 @@ def _filter(node: exp.Expression, scope: Scope) -> Aggregate:
         way_out = "Put the condition in WHERE, and ask for it alone"
         raise refuse(f"{name} FILTER", "it is for counts and numbers", way_out)
     number = keep(found.number, kept, scope)
+    if found.kind == "count":
+        return replace(found, number=count_present(number, scope))
     if found.kind == "count_distinct":
         return count_different(number, scope.tables)
     return keep_bounds(found, number, scope)
@@ -147,12 +151,21 @@ def _count(what: exp.Expression, scope: Scope) -> Aggregate | None:
 
 def _distinct(name: str, columns: Arguments, scope: Scope) -> Aggregate:
     columns = list_columns(columns)
+    if len(columns) > 1 and any(isinstance(one, exp.Column) and _names_unit(one, scope) for one in columns):
+        listed = ", ".join(one.name if isinstance(one, exp.Column) else "x" for one in columns)
+        why = "with the unit beside it, it counts rows of a subquery"
+        raise refuse(name, why, _OF_PAIRS.format(listed, scope.main.name))
     if len(columns) != 1 or not isinstance(columns[0], exp.Column):
         return count_different(combine(name, columns, scope), scope.tables)
     field = scope.field(columns[0])
-    return (
-        Aggregate("count_units") if field == find_unit(scope) else Aggregate("count_distinct", column=field)
-    )
+    if field == find_unit(scope):
+        return Aggregate("count_units")
+    owner = scope.tables.relation(field.table)
+    if isinstance(owner, Schema) and field.name == owner.unit.column:
+        # The units that a left join found a partner for: each has no other, and is one.
+        number = count_where(is_there(field, scope.tables), scope)
+        return Aggregate("count", number, group_bounds=(Fraction(0), Fraction(1)))
+    return Aggregate("count_distinct", column=field)
 
 
 def _names_unit(node: exp.Expression, scope: Scope) -> bool:

@@ -41,6 +41,7 @@ _ROWS = (
     "GROUP BY what parts the rows, and look at the groups: SUM(COUNT(*)) OVER (), "
     "RANK() OVER (ORDER BY SUM(x) DESC)"
 )
+_NOISY = "the rows that it looks at would be chosen by noise"
 _QUANTILES = ("PERCENTILE_CONT", "PERCENTILE_DISC", "MEDIAN")
 _KNOWN = (
     "SUM, AVG, COUNT, MIN, MAX, RANK, DENSE_RANK, ROW_NUMBER, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, "
@@ -73,8 +74,8 @@ def read_window(node: exp.Expression, tables: PlanTables, translate: Translate) 
     name, arguments = str(name).upper(), list(listed or [])
     try:
         return _translate(name, arguments, (parted or [], order, spec), tables, translate)
-    except Refused:
-        if _aggregates(node, within=call):
+    except Refused as refusal:
+        if refusal.why == _NOISY or _aggregates(node, within=call):
             raise
         if name in _QUANTILES:
             way_out = f"Leave OVER out: {name} is an aggregate, of each group with GROUP BY"
@@ -129,8 +130,7 @@ def _translate(  # noqa: PLR0912
             name, arguments, Windowed("first_value", None, partition, orders), spec, tables, translate
         )
     if any(is_noisy(one.what) for one in orders):
-        why = "the rows that it looks at would be chosen by noise"
-        raise refuse(f"{name} OVER (ORDER BY an aggregate)", why, "ORDER BY a key, or use RANK()")
+        raise refuse(f"{name} OVER (ORDER BY an aggregate)", _NOISY, "ORDER BY a key, or use RANK()")
     if name in _NEIGHBOURS:
         return _neighbour(
             name, arguments, Windowed(_NEIGHBOURS[name], None, partition, orders), spec, tables, translate

@@ -2,7 +2,7 @@
 
 One private table stands first. Joins with its public tables are on their unique key, so no row is copied:
 an inner join drops the rows without a partner, a left join keeps every row exactly once. Private tables are
-joined on the privacy unit.
+joined on the privacy unit: then a left join keeps a row once that no row of its unit is joined with.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from discreet.data.sql.text import refuse, shorten
 _NAMED = 40
 _PARTNERS = ("SEMI", "ANTI")
 _HOW = "Write JOIN ... USING (key)"
-_NOBODY = "rows that are in the public table alone belong to nobody"
-_SIDES = {side: (_NOBODY, "Write JOIN, or LEFT JOIN to a public table") for side in ("RIGHT", "FULL")}
+_NOBODY = "rows that are in the other table alone belong to nobody, or were not bounded together with these"
+_SIDES = {
+    side: (_NOBODY, "Write JOIN, or LEFT JOIN with the table first whose rows count")
+    for side in ("RIGHT", "FULL")
+}
 
 
 def read_from(
@@ -77,10 +80,10 @@ def _read_join(
     scope = replace(scope, tables=tables, names={**scope.names, name: again})
     left, right = _join_key(on, using, again, scope)
     _check_join(scope.main, table, left, right, scope)
-    if outer and not isinstance(table, Dimension):
-        why = "only public tables are joined so"
-        way_out = f"Write JOIN; for rows without a partner, NOT EXISTS or {left.name} NOT IN (SELECT ...)"
-        raise refuse(f"LEFT JOIN {table.name}", why, way_out)
+    if kind in _PARTNERS and not isinstance(table, Dimension):
+        why = "a private table is looked up on its own"
+        way_out = f"Write EXISTS, or {left.name} IN (SELECT ...)"
+        raise refuse(f"{kind} JOIN {table.name}", why, way_out)
     same = next((one for one in joins if (one.table, one.left, one.outer) == (table.name, left, outer)), None)
     if same is not None and isinstance(table, Dimension):
         # The same row of a public table under two names.
@@ -143,7 +146,12 @@ def _join_key(
     while isinstance(on, exp.Paren):
         (on,) = take(on, "this")
     if not isinstance(on, exp.EQ):
-        raise refuse("ON", "joins are on one key", "Write ON left.key = right.key")
+        why = "joins are on one key; of an inner JOIN what stands beside it by AND is read as in WHERE"
+        way_out = (
+            "Write ON left.key = right.key, both with their tables; of a LEFT JOIN the rest in an aggregate, "
+            "as COUNT(*) FILTER (WHERE right.x = 'a')"
+        )
+        raise refuse("ON", why, way_out)
     ends = sorted(
         (scope.field(end) for end in take(on, "this", "expression")), key=lambda f: f.table == right.name
     )

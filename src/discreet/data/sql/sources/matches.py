@@ -16,7 +16,8 @@ from sqlglot import exp
 from discreet.core.errors import Refused
 from discreet.data.plan.atoms import complement
 from discreet.data.plan.canonical import conjunction, within
-from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, UnitIn, holds_unit
+from discreet.data.plan.derived import UNITS, name_value
+from discreet.data.plan.row_nodes import FALSE, TRUE, Condition, Field, UnitIn, fields_of, holds_unit
 from discreet.data.sql.nodes import Scope, take
 from discreet.data.sql.sources.joins import check_private_join
 from discreet.data.sql.text import refuse
@@ -34,9 +35,19 @@ class Matched(exp.Expression):
 
 
 class UnitMatched(exp.Expression):
-    """The unit of a row (`left`) has a row in a private table (by its `key`) of which `this` holds."""
+    """The unit of a row (`left`) has a row in a private table (by its `key`) of which `this` holds.
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": False, "key": True, "left": True, "table": True}
+    Where `units` is set, that is one row of each unit. What is `unread` was selected for nothing.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": False,
+        "key": True,
+        "left": True,
+        "table": True,
+        "units": False,
+        "unread": False,
+    }
 
 
 def is_match(node: exp.Expression) -> bool:
@@ -89,23 +100,37 @@ def refuse_match(why: str, way_out: str = _ON_PUBLIC) -> Refused:
 
 
 def translate_unit(
-    node: exp.Expression, scope: Scope, translate: Callable[[exp.Expression, Scope], Condition], negated: bool
+    node: exp.Expression,
+    scope: Scope,
+    translate: Callable[[exp.Expression, Scope], Condition],
+    understand: Callable[[exp.Expression, Scope], None],
+    negated: bool,
 ) -> Condition:
-    """Translate `UnitMatched`: its condition is read in the other table alone."""
-    test, key, left, named = take(node, "this", "key", "left", "table")
-    table, tables = scope.tables.schema(str(take(named, "this", "alias")[0].name)), scope.tables
-    unit = scope.field(left)
-    inside = Scope(tables, {named.alias.lower(): table}, {}, work=scope.work, today=scope.today)
-    other = inside.field(key)
+    """Translate `UnitMatched`: its condition is read in the other table alone, or of one row of each unit."""
+    test, key, left, named, units, unread = take(node, "this", "key", "left", "table", "units", "unread")
+    tables, unit = scope.tables, scope.field(left)
+    if units is None:
+        table = tables.schema(str(take(named, "this", "alias")[0].name))
+        inside = Scope(tables, {named.alias.lower(): table}, {}, work=scope.work, today=scope.today)
+    else:
+        table, tables = tables.schema(units.units.table), units.tables
+        inside = Scope(tables, {UNITS: tables.schema(UNITS)}, {}, today=scope.today)
+    other = Field(table.name, inside.field(key).name)
     check_private_join(scope.main, table, unit, other)
     held = TRUE if test is None else translate(test, inside)
-    if holds_unit(held):
+    for one in unread or []:
+        understand(one, inside)
+    if holds_unit(held) or (units is not None and holds_unit(units.units.where)):
         raise refuse_match(
             "it holds another one", "Ask for one list of units at a time, and join them by AND"
         )
-    if held == FALSE:
+    if held == FALSE or (units is not None and units.units.where == FALSE):
         return TRUE if negated else FALSE
-    return UnitIn(unit, other, held, negated)
+    if units is None:
+        return UnitIn(unit, other, held, negated)
+    read = fields_of(held)
+    values = [one for one in units.units.values if Field(UNITS, name_value(one, table)) in read]
+    return UnitIn(unit, other, units.units.where, negated, tuple(values), held)
 
 
 def translate_match(node: exp.Expression, tests: list[Condition], scope: Scope, negated: bool) -> Condition:

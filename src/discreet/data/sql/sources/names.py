@@ -112,9 +112,10 @@ class Copies:
         self.items.append(item)
         return item
 
-    def list_unread(self) -> list[exp.Expression]:
-        """List every expression that was selected and never read."""
-        columns = [column for item in self.items for column in item.columns.values()]
+    def take_unread(self, start: int) -> list[exp.Expression]:
+        """Return every expression that was selected from some item on and never read, and forget them."""
+        columns = [column for item in self.items[start:] for column in item.columns.values()]
+        del self.items[start:]
         return [column.tree for column in columns if column.tree is not None and not column.read]
 
     def declared(self, name: str, alias: str | None, tables: PlanTables) -> tuple[FromItem, exp.Table]:

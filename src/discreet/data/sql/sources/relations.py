@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -29,8 +29,8 @@ MAX_LEVELS = 16
 """Subqueries within subqueries."""
 _JOIN_INSIDE = "Join inside the subquery, and compute all values of a unit there"
 _OF_UNITS = (
-    "Ask of these rows themselves, with what else is asked of a unit joined inside: "
-    "SELECT COUNT(*) FROM (SELECT unit, COUNT(*) AS n FROM t GROUP BY unit) WHERE n > 3"
+    "Ask for units: unit IN (SELECT unit FROM t GROUP BY unit HAVING COUNT(*) > 3); or ask of these rows "
+    "themselves: SELECT COUNT(*) FROM (SELECT unit, COUNT(*) AS n FROM t GROUP BY unit) WHERE n > 3"
 )
 _CLAUSES = {
     "limit": ("LIMIT", "which rows it would keep is chance"),
@@ -88,7 +88,7 @@ def flatten(
         made,
         tables if units is None else units.tables,
         None if units is None else units.units,
-        tuple(reader.copies.list_unread()),
+        tuple(reader.copies.take_unread(0)),
     )
 
 
@@ -226,21 +226,20 @@ class _Reader:
         tree, selected, looked_for = read_match(node)
         if not isinstance(tree, exp.Select) or tree.args.get("from_") is None or level >= MAX_LEVELS:
             raise refuse_match("it is not one SELECT from a table")
-        if tree.args.get("group") or tree.args.get("having"):
-            raise refuse_match("it groups rows", _OF_UNITS)
-        take(tree, "expressions", "from_", "joins", "where", "distinct", *(() if selected else ("limit",)))
-        if tree.args.get("distinct") is not None:
-            take(tree.args["distinct"])  # a list has no row twice
-        inner, rows = self._from(tree, before, level + 1, names)
-        relation = self.tables.relation(rows.table.name)
-        if rows.is_units:
-            raise refuse_match("it has one row a unit", _OF_UNITS)
+        # A list of units is of all rows of each that are kept, however many of them the question counts.
+        inside, start = replace(self, max_rows=_keep_all, units=None), len(self.copies.items)
+        rows, right = inside.list_keys(tree, selected, names, before, level)
+        units = inside.units if rows.is_units else None
+        named = rows.table.name if units is None else units.units.table
+        relation = self.tables.relation(named)
+        if units is not None and (units.units.keys or units.units.joins):
+            raise refuse_match("it groups by more than the unit, or joins tables", _OF_UNITS)
         if rows.joins or relation is None:
             raise refuse_match("it is not of one table")
-        own = rows.table.alias
+        own = rows.table.name if units is not None else rows.table.alias
         pairs, tests = part_tests(rows.tests, own)
-        if selected is not None and looked_for is not None:
-            left, right = names.put_in(looked_for), inner.put_in(strip_alias(selected))
+        if right is not None and looked_for is not None:
+            left = names.put_in(looked_for)
             if pairs or not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
                 raise refuse_match("it compares one column with one column")
             pairs = [(left, right)]
@@ -249,11 +248,9 @@ class _Reader:
             raise refuse_match(f"it must compare {key or 'a key of a public table'}, and that once")
         ((left, right),) = pairs
         if isinstance(relation, Schema):
-            lists = any(test.find(UnitMatched) for test in tests)  # refused where they are translated
-            if not lists and any(one.table != own for test in tests for one in test.find_all(exp.Column)):
-                why = "it compares rows of a private table with those around it"
-                raise refuse_match(why, "Compare with constants there, or JOIN the tables on the unit")
-            looked_up = UnitMatched(key=right, left=left, table=rows.table)
+            _require_own(tests, own)
+            looked_up = UnitMatched(key=right, left=left, table=rows.table, units=units)
+            looked_up.set("unread", self.copies.take_unread(start))
             if tests:
                 looked_up.set("this", _conjoin(tests))
             return None, looked_up
@@ -262,6 +259,34 @@ class _Reader:
         if tests:
             matched.set("this", _conjoin(tests))
         return exp.Join(this=rows.table, side="LEFT", on=on), matched
+
+    def list_keys(
+        self,
+        tree: exp.Select,
+        selected: exp.Expression | None,
+        around: FromNames,
+        before: Definitions,
+        level: int,
+    ) -> tuple[_Rows, exp.Expression | None]:
+        """Read the query of IN or EXISTS: its rows, and what IN looks among."""
+        if not tree.args.get("group") and not tree.args.get("having"):
+            clauses = ("expressions", "from_", "joins", "where", "distinct")
+            take(tree, *clauses, *(() if selected else ("limit",)))
+            if tree.args.get("distinct") is not None:
+                take(tree.args["distinct"])  # a list has no row twice
+            names, rows = self._from(tree, before, level + 1, around)
+            return rows, None if selected is None else names.put_in(strip_alias(selected))
+        if selected is None:
+            raise refuse_match("it groups rows", _OF_UNITS)
+        try:
+            one, rows = self._derived(tree, None, [], before, level)
+        except ReadsAnswer:
+            raise refuse_match("it groups rows by something else than the unit", _OF_UNITS) from None
+        (meant,) = one.columns.values()
+        if meant.column is None:
+            raise refuse_match("it selects no unit", _OF_UNITS)
+        meant.read = True
+        return rows, exp.column(meant.column[1], table=meant.column[0], quoted=True)
 
     def _source(self, node: exp.Expression, before: Definitions, level: int) -> tuple[FromItem, _Rows]:
         """Read one item of FROM."""
@@ -308,7 +333,7 @@ class _Reader:
         name, listed = (None, None) if alias is None else take(alias, "this", "columns")
         if listed and columns:
             columns = []
-        own = self._definitions(tree, before)
+        own, start = self._definitions(tree, before), len(self.copies.items)
         names, rows = self._from(tree, own, level + 1)
         # Each argument is read here or above; any other is refused by its name.
         items, grouped, having, distinct, *_ = take(
@@ -316,7 +341,7 @@ class _Reader:
         )
         self._require_read({key: one for key, one in own.items() if before.get(key) is not one})
         if grouped is not None or distinct:
-            outputs, rows = self._units(items, grouped, having, distinct, names, rows)
+            outputs, rows = self._units(items, grouped, having, distinct, names, rows, start)
         elif any(isinstance(node, exp.Window) for item in items for node in item.walk()):
             why, way_out = "it looks at other rows", "GROUP BY the privacy unit there, with MIN, MAX or COUNT"
             raise refuse("OVER in a subquery", why, way_out)
@@ -339,8 +364,9 @@ class _Reader:
         distinct: exp.Expression | None,
         names: FromNames,
         rows: _Rows,
+        start: int,
     ) -> tuple[Listed, _Rows]:
-        """Read a subquery with one row for each unit."""
+        """Read a subquery with one row for each unit; `start` is where what it reads begins."""
         if rows.is_units:
             raise refuse("GROUP BY in a subquery", "it has one row a unit already", "Leave it out")
         if self.units is not None:
@@ -357,12 +383,26 @@ class _Reader:
         inner = rows.fill(exp.Select())
         if having is not None:
             having = take(names.clause(having, aliases), "this")[0]
+        unread = self.copies.take_unread(start)  # of the rows, which nothing around them can name
         self.units = read_units(
-            inner, shown, keys, having, tables=self.tables, max_rows=self.max_rows, today=self.today
+            inner, shown, keys, having, unread, tables=self.tables, max_rows=self.max_rows, today=self.today
         )
         table = exp.Table(this=exp.to_identifier(UNITS, quoted=True))
         tests = [] if self.units.having is None else [self.units.having]
         return self.units.outputs, _Rows(table, [], tests, is_units=True)
+
+
+def _require_own(tests: list[exp.Expression], own: str) -> None:
+    """Refuse conditions of a list of units that name other tables; another list there is refused later."""
+    lists = any(test.find(UnitMatched) for test in tests)
+    if not lists and any(one.table != own for test in tests for one in test.find_all(exp.Column)):
+        why = "it compares rows of a private table with those around it"
+        raise refuse_match(why, "Compare with constants there, or JOIN the tables on the unit")
+
+
+def _keep_all(table: Schema) -> None:
+    """Ask for no fewer rows of a unit than are kept."""
+    del table
 
 
 def _conjoin(tests: list[exp.Expression]) -> exp.Expression:

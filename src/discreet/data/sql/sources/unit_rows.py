@@ -17,12 +17,13 @@ from discreet.data.plan.canonical import conjunction, is_there
 from discreet.data.plan.derived import UNITS, declare_units, list_rows, name_value
 from discreet.data.plan.kinds import UnitKind
 from discreet.data.plan.narrowing import narrow
-from discreet.data.plan.nodes import Units, UnitValue
-from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial
+from discreet.data.plan.nodes import Units
+from discreet.data.plan.row_nodes import TRUE, Condition, Field, Polynomial, UnitValue
 from discreet.data.plan.tables import PlanTables, is_declared
 from discreet.data.schema.columns import Decimal, Identifier, Integer, Text
 from discreet.data.schema.schema import Schema, User
 from discreet.data.sql.nodes import Scope, take
+from discreet.data.sql.rows.conditions import understand
 from discreet.data.sql.rows.language import condition, counted, summand
 from discreet.data.sql.selected.calls import number_or_day
 from discreet.data.sql.selected.choices import chooses_no_number, read_choice
@@ -80,6 +81,7 @@ def read_units(
     shown: Sequence[exp.Expression],
     keys: Sequence[exp.Expression],
     having: exp.Expression | None,
+    unread: Sequence[exp.Expression],
     *,
     tables: PlanTables,
     max_rows: Callable[[Schema], int | None],
@@ -91,8 +93,8 @@ def read_units(
     ----------
     rows
         FROM, the joins and WHERE, over declared tables.
-    shown, keys, having
-        What is selected, grouped by and tested, over the same.
+    shown, keys, having, unread
+        What is selected, grouped by and tested, over the same, and what subqueries there select for nothing.
     tables, max_rows, today
         What is declared, how many rows of one unit of a table the request asks to count, and the day.
     """
@@ -103,6 +105,8 @@ def read_units(
         where = conjunction([where, condition(take(filtered, "this")[0], scope)], scope.tables)
     # A value is computed of the rows that count, and of no others.
     scope = replace(scope, known=narrow(scope.known, where, scope.tables))
+    for node in unread:
+        understand(node, scope)
     kept = list_rows(scope.main.name, joins, max_rows(scope.main), tables)
     reader = _ValueReader(scope, unit, others, {})
     listed: Listed = []

@@ -203,6 +203,8 @@ REFUSED = [
     ("SUM(ABS())", "it takes 1 argument."),
     ("SUM(ROUND(age, cost))", "it takes a whole number"),
     ("SUM(CAST(region AS INT))", "Use SAFE_CAST"),
+    ("SUM(CAST((age / 10) AS BIGINT))", "Write FLOOR(x / 10), x // 10 or ROUND(x / 10)"),
+    ("SUM((age / 10)::INT)", "others round"),
     ("SUM(CAST(day AS INT))", "Compare it as it is"),
     ("SUM(EXTRACT(hour FROM day))", "Ask the owner to declare it as a column"),
     ("SUM(EXTRACT(fortnight FROM day))", "Use YEAR, QUARTER, MONTH"),

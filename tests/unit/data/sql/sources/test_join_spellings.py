@@ -90,7 +90,77 @@ SAME = [
         "SELECT region, CASE WHEN region IS NULL THEN 1 ELSE 0 END AS g, COUNT(*) FROM visits "
         "GROUP BY ROLLUP(region)",
     ),
+    (
+        "SELECT s.city, COUNT(*) FROM visits v JOIN stores s ON (v.active AND v.store = s.store) "
+        "AND s.city = 'york' GROUP BY s.city",
+        "SELECT city, COUNT(*) FROM visits JOIN stores USING (store) WHERE active AND city = 'york' "
+        "GROUP BY city",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v JOIN orders o ON v.age = o.price AND o.user_id = v.user_id",
+        "SELECT COUNT(*) FROM visits v JOIN orders o ON o.user_id = v.user_id WHERE v.age = o.price",
+    ),
+    ("SELECT COUNT() FROM visits", "SELECT COUNT(*) FROM visits"),
+    ("SELECT /*+ BROADCAST(s) */ COUNT(*) FROM visits", "SELECT COUNT(*) FROM visits"),
+    (
+        "SELECT GROUPING_ID() AS g, COUNT(*) FROM visits GROUP BY region, active WITH CUBE",
+        "SELECT GROUPING_ID(region, active) AS g, COUNT(*) FROM visits GROUP BY CUBE(region, active)",
+    ),
+    (
+        "SELECT CAST(day AS TEXT)[1:7] AS m, COUNT(*) FROM visits GROUP BY m",
+        "SELECT SUBSTR(CAST(day AS TEXT), 1, 7) AS m, COUNT(*) FROM visits GROUP BY m",
+    ),
+    ("SELECT SIZE(COLLECT_SET(region)) FROM visits", "SELECT COUNT(DISTINCT region) FROM visits"),
+    (
+        "WITH vip AS (SELECT user_id FROM orders GROUP BY user_id HAVING SUM(price) > 9) "
+        "SELECT COUNT(*) FROM visits v JOIN vip ON v.user_id = vip.user_id WHERE v.active",
+        "SELECT COUNT(*) FROM visits WHERE active AND user_id IN "
+        "(SELECT user_id FROM orders GROUP BY 1 HAVING SUM(price) > 9)",
+        "SELECT COUNT(*) FROM visits SEMI JOIN "
+        "(SELECT user_id, SUM(price) AS s FROM orders GROUP BY user_id) AS o "
+        "ON o.user_id = visits.user_id AND o.s > 9 WHERE active",
+        "SELECT COUNT(*) FROM visits v JOIN (SELECT user_id, SUM(price) AS s FROM orders GROUP BY user_id) o "
+        "USING (user_id) WHERE o.s > 9 AND v.active",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v JOIN (SELECT DISTINCT user_id FROM orders) o ON o.user_id = v.user_id",
+        "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders GROUP BY user_id)",
+    ),
+    (
+        "WITH vip AS (SELECT user_id FROM orders GROUP BY user_id HAVING COUNT(*) > 1) "
+        "SELECT COUNT(*) FROM visits v LEFT JOIN vip ON v.user_id = vip.user_id WHERE vip.user_id IS NULL",
+        "SELECT COUNT(*) FROM visits WHERE user_id NOT IN "
+        "(SELECT user_id FROM orders GROUP BY user_id HAVING COUNT(*) > 1)",
+    ),
+    (
+        "SELECT region, AVG(n) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY ALL) "
+        "GROUP BY ALL",
+        "SELECT region, AVG(n) FROM (SELECT user_id, region, COUNT(*) AS n FROM visits GROUP BY 1, 2) "
+        "GROUP BY region",
+    ),
+    (
+        "SELECT GROUPING_ID(region, active) AS g, COUNT(*) FROM visits GROUP BY CUBE(region, active)",
+        "SELECT GROUPING(region, active) AS g, COUNT(*) FROM visits GROUP BY region, active WITH CUBE",
+        "SELECT GROUPING(region) * 2 + GROUPING(active) * 1 AS g, COUNT(*) FROM visits "
+        "GROUP BY CUBE(region, active)",
+    ),
 ]
+
+
+READS_MORE = (
+    "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE o.price IS NULL",
+    "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE o.user_id IS NULL "
+    "OR v.active",
+    "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE o.user_id IS NULL "
+    "AND o.price > 1",
+    "SELECT COUNT(o.user_id) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id "
+    "WHERE o.user_id IS NULL",
+)
+
+
+@pytest.mark.parametrize("text", READS_MORE)
+def test_a_left_join_whose_rows_are_read_is_one(text: str) -> None:
+    assert [join.outer for join in plan(text).joins] == [True]
 
 
 @pytest.mark.parametrize("spellings", SAME, ids=[one[0][:60] for one in SAME])
@@ -99,16 +169,6 @@ def test_spellings_are_one_plan(spellings: tuple[str, ...]) -> None:
 
 
 REFUSED = [
-    (
-        "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE {}",
-        ("o.price IS NULL", "o.user_id IS NULL OR v.active", "o.user_id IS NULL AND o.price > 1", "v.active"),
-        "NOT EXISTS",
-    ),
-    (
-        "SELECT {} FROM visits v LEFT JOIN orders o ON v.user_id = o.user_id WHERE o.user_id IS NULL",
-        ("COUNT(*), SUM(o.price)", "COUNT(o.user_id)"),
-        "NOT EXISTS",
-    ),
     (
         "SELECT COUNT(*) FROM visits v, stores s WHERE {}",
         ("s.city = 'york'", "v.store = s.store OR v.active", "v.store < s.store", "store = s.store"),
@@ -131,11 +191,6 @@ REFUSED = [
     ("SELECT {} OVER () FROM visits", ("PERCENTILE_CONT(age, 0.5)", "MEDIAN(age)"), "Leave OVER out"),
     ("SELECT COUNT(*) FROM visits WHERE region SIMILAR TO {}", ("'e%'",), "REGEXP_LIKE"),
     ("SELECT region, COUNT(*) AS n FROM visits GROUP BY region SORT BY {}", ("n",), "ORDER BY"),
-    (
-        "SELECT COUNT(*) FROM visits WHERE user_id IN (SELECT user_id FROM orders GROUP BY {})",
-        ("user_id", "user_id HAVING COUNT(*) > 3"),
-        "joined inside",
-    ),
     ("SELECT SUM(age {} 2) FROM visits", ("^",), "POWER(x, 2)"),
     ("SELECT DISTINCT ON ({}) region, COUNT(*) FROM visits GROUP BY region", ("region",), "MIN(x) or MAX(x)"),
     ("SELECT {}('%d', COUNT(*)) FROM visits", ("FORMAT", "PRINTF"), "from the answer"),
@@ -144,11 +199,13 @@ REFUSED = [
     ("{} visits ON region USING COUNT(*)", ("PIVOT",), "COUNT(*) FILTER"),
     ("{} SELECT COUNT(*) FROM visits", ("EXPLAIN",), "tells its price"),
     ("SELECT COUNT(*) FROM visits GROUP BY {}", ("user_id",), "SELECT AVG(n) FROM (SELECT user_id"),
-    ("SELECT {} COUNT(*) FROM visits", ("/*+ BROADCAST(x) */",), "a hint is for one engine"),
-    ("SELECT {}", ("(SELECT COUNT(*) FROM visits) / 2",), "Write one SELECT with all of them"),
     ("SELECT {}, COUNT(*) FROM visits", ("user_id",), "it would show single units"),
     ("SELECT AVG({}) FROM visits", ("TRY_CAST(region AS INT)",), "in any row"),
-    ("SELECT GROUPING({}), COUNT(*) FROM visits GROUP BY region", ("COUNT(*)", "region, region"), "one key"),
+    (
+        "SELECT GROUPING({}), COUNT(*) FROM visits GROUP BY region",
+        ("COUNT(*)", "region, COUNT(*)"),
+        "one key",
+    ),
     ("SELECT COUNT(*) FROM visits WHERE day > DATEADD({}, 1, day)", ("'hour'", "1"), "a unit of whole days"),
 ]
 

@@ -191,7 +191,8 @@ def test_outputs_keep_the_names_that_were_written() -> None:
         ),
         (f"SELECT user_id, COUNT(*) FROM ({PER_USER}) AS t GROUP BY user_id", "it would show single units"),
         (f"SELECT COUNT(*) FROM ({PER_USER}) AS t JOIN visits USING (user_id)", "Join inside the subquery"),
-        (f"SELECT COUNT(*) FROM visits JOIN ({PER_USER}) AS t USING (user_id)", "Join inside the subquery"),
+        (f"SELECT AVG(t.n) FROM visits v JOIN ({PER_USER}) AS t USING (user_id)", "Join inside the subquery"),
+        (f"SELECT AVG(n) FROM visits v JOIN ({PER_USER}) AS t USING (user_id)", "Join inside the subquery"),
         (
             f"SELECT COUNT(*) FROM ({PER_USER}) AS a JOIN ({PER_USER}) AS b USING (user_id)",
             "Join inside the subquery",
@@ -221,7 +222,14 @@ def test_outputs_keep_the_names_that_were_written() -> None:
             "it drops rows on its own",
         ),
         ("SELECT COUNT(*) FROM visits FULL JOIN stores USING (store)", "FULL JOIN"),
-        ("SELECT COUNT(*) FROM visits LEFT JOIN orders USING (user_id)", "only public tables are joined so"),
+        (
+            "SELECT COUNT(*) FROM orders RIGHT JOIN visits USING (user_id)",
+            "with the table first whose rows count",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits v LEFT JOIN orders o ON o.user_id = v.user_id AND o.price > 3",
+            "the rest in an aggregate",
+        ),
         ("SELECT one, COUNT(*) FROM (SELECT 1 AS one FROM visits) AS t GROUP BY one", "it is a constant"),
         ("SELECT COUNT(*) FROM (SELECT age, secret(age) AS x FROM visits) AS t", "secret"),
         ("SELECT COUNT(*) FROM (SELECT age, nowhere AS x FROM visits) AS t", "column nowhere"),
