@@ -35,6 +35,11 @@ class CountFormula(ABC):
         """What it is a multiple of, where that is known."""
         return None
 
+    @property
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """Whether it is whole whatever is counted, so that it is shown as such."""
+
     @abstractmethod
     def values(self, count: Callable[[int], int]) -> tuple[Exact, ...]:
         """Return its value, or its values where it is several quantiles; None where there is none."""
@@ -60,6 +65,11 @@ class TimesCount(CountFormula):
     def step(self) -> Fraction | None:
         """The factor: counts are whole."""
         return abs(self.times)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the factor is."""
+        return self.times.denominator == 1
 
     def values(self, count: Callable[[int], int]) -> tuple[Exact, ...]:
         """Return the product."""
@@ -91,6 +101,11 @@ class SumOfShares(CountFormula):
     def used(self) -> frozenset[int]:
         """The parts and the whole."""
         return frozenset({self.whole, *(part for part, _ in self.terms)})
+
+    @property
+    def is_whole(self) -> bool:
+        """No: it is an average."""
+        return False
 
     def values(self, count: Callable[[int], int]) -> tuple[Exact, ...]:
         """Return the sum; there is none where nothing is counted."""
@@ -134,6 +149,11 @@ class QuantilesOf(CountFormula):
     def used(self) -> frozenset[int]:
         """The counts up to each value, and of all rows."""
         return frozenset({self.whole, *self.up_to})
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every value is."""
+        return all(value.denominator == 1 for value in self.listed)
 
     def values(self, count: Callable[[int], int]) -> tuple[Exact, ...]:
         """Return the quantiles; there are none where nothing is counted."""

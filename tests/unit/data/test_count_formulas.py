@@ -56,3 +56,5 @@ def test_nothing_counted_has_no_average_and_no_quantile():
 
 def test_multiples_of_counts_have_a_step():
     assert [formula.step for formula in FORMULAS.values()] == [1, Fraction(5, 2), None, None, None, None]
+    assert [formula.is_whole for formula in FORMULAS.values()] == [True, *[False] * 5]
+    assert QuantilesOf((Fraction(1), Fraction(4)), (0, 1), 1, (Fraction(1, 2),)).is_whole

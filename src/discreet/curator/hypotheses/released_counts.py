@@ -13,7 +13,7 @@ import numpy as np
 from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
 from discreet.curator.reply import CONFIDENCE, Kind, Reply
-from discreet.data.count_formulas import CountFormula, Ends, SumOfShares
+from discreet.data.count_formulas import CountFormula, Ends
 from discreet.data.counts import Counts
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.nodes import Aggregate, Plan
@@ -68,13 +68,11 @@ class ReleasedCounts(ReleasedNumbers):
         """Return what reads a number."""
         formula = self.formulas[aggregate]
         counts = {number: self._round(number) for number in formula.used}
-        averages = isinstance(formula, SumOfShares)
+        rounded = int if formula.is_whole else float
 
         def read(place: Place) -> Value:
             found = formula.values(lambda number: counts[number][place[1]])
-            shown = tuple(
-                None if one is None else float(one) if averages else show(one, float) for one in found
-            )
+            shown = tuple(None if one is None else rounded(one) for one in found)
             return shown[0] if len(shown) == 1 else None if None in shown else shown  # type: ignore[return-value]
 
         return read
@@ -103,20 +101,20 @@ class ReleasedCounts(ReleasedNumbers):
 
 def _read_interval(formula: CountFormula, ends: Mapping[int, Sequence[Ends]]) -> Reader[Interval]:
     """Return what reads the interval of a number from those of the counts that it is made of."""
+    lower, upper = (int, int) if formula.is_whole else (down, up)
 
     def read(place: Place) -> Interval:
         found = formula.ends(lambda number: ends[number][place[1]])
-        lows, highs = tuple(show(low, down) for low, _ in found), tuple(show(high, up) for _, high in found)
+        lows = tuple(_show(low, lower) for low, _ in found)
+        highs = tuple(_show(high, upper) for _, high in found)
         return (lows[0], highs[0]) if len(found) == 1 else (lows, highs)
 
     return read
 
 
-def show(number: Fraction | float, rounded: Callable[[Fraction], float]) -> Number:
-    """Return a number as it is shown: whole, or rounded as said."""
-    if isinstance(number, float):
-        return number
-    return int(number) if number.denominator == 1 else rounded(number)
+def _show(number: Fraction | float, rounded: Callable[[Fraction], Number]) -> Number:
+    """Return an end rounded as said; an infinity as it is."""
+    return number if isinstance(number, float) else rounded(number) + 0  # no negative zero
 
 
 def make_reply(plan: Plan, counted: Counts, answers: Sequence[OnlineAnswers]) -> Reply:

@@ -93,6 +93,7 @@ def test_whatever_is_made_of_counts_costs_nothing_and_says_what_was_bought(quest
     assert free.kind in ("free", "measured") and not free.cost and acme.left == before
     bought = acme.sql(asked(question), fresh=True)
     assert bought.cost and [row[:-1] for row in bought.rows] == [row[:-1] for row in free.rows]
+    assert [list(map(type, row)) for row in bought.rows] == [list(map(type, row)) for row in free.rows]
     times = 100 if "100" in question else 2.5 if "2.5" in question else 1
     for paid, mine, own, most in zip(
         bought.column("v"), free.column("v"), free.intervals["v"], free.together["v"], strict=True
