@@ -82,25 +82,17 @@ class TimesCount(CountFormula):
 
 
 @dataclass(frozen=True, slots=True)
-class SumOfShares(CountFormula):
-    """A number and so many times the parts that some counts are of another one: an average.
+class TimesShare(CountFormula):
+    """The part that one count is of another one, so many times: an average of 0 and one other number."""
 
-    Attributes
-    ----------
-    base, terms
-        The number, and for each count the factor of its part.
-    whole
-        What it is a part of.
-    """
-
-    base: Fraction
-    terms: tuple[tuple[int, Fraction], ...]
+    times: Fraction
+    part: int
     whole: int
 
     @property
     def used(self) -> frozenset[int]:
-        """The parts and the whole."""
-        return frozenset({self.whole, *(part for part, _ in self.terms)})
+        """The part and the whole."""
+        return frozenset({self.part, self.whole})
 
     @property
     def is_whole(self) -> bool:
@@ -108,22 +100,15 @@ class SumOfShares(CountFormula):
         return False
 
     def values(self, count: Callable[[int], int]) -> tuple[Exact, ...]:
-        """Return the sum; there is none where nothing is counted."""
+        """Return the product; there is none where nothing is counted."""
         whole = count(self.whole)
-        if not whole:
-            return (None,)
-        return (
-            sum((times * min(count(part), whole) for part, times in self.terms), Fraction(0)) / whole
-            + self.base,
-        )
+        return (self.times * Fraction(min(count(self.part), whole), whole) if whole else None,)
 
     def ends(self, read: Callable[[int], Ends]) -> tuple[tuple[End, End], ...]:
-        """Return the sums of the worst parts: each is between 0 and 1, whatever is counted."""
-        low = high = self.base
-        for part, times in self.terms:
-            least, most = _divide(read(part), read(self.whole))
-            low, high = low + min(times * least, times * most), high + max(times * least, times * most)
-        return ((low, high),)
+        """Return the products of both ends of the part: it is between 0 and 1, whatever is counted."""
+        least, most = _divide(read(self.part), read(self.whole))
+        low, high = self.times * least, self.times * most
+        return ((low, high) if self.times > 0 else (high, low),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 COUNT(*), COUNT of a column or of an expression, COUNTIF and FILTER all count the rows that meet a condition.
 So does every group of a key that is computed: it is the rows whose key has one value. The sum of what is 0 or
-one other number is that many times a count. Averages and quantiles of a number with few values are made of
-the counts of rows up to each of them.
+one other number is that many times a count, and its average that many times a part of another one. Quantiles
+of a number with few values are found among the counts of rows up to each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import Refused
-from discreet.data.count_formulas import ONE, CountFormula, QuantilesOf, SumOfShares, TimesCount
+from discreet.data.count_formulas import ONE, CountFormula, QuantilesOf, TimesCount, TimesShare
 from discreet.data.plan.after import count_computed
 from discreet.data.plan.key_nodes import ComputedKey, Key
 from discreet.data.plan.keys import cells_of, name_group
@@ -50,7 +49,7 @@ PARTS = 1 << 10
 """The most conditions that one question may count rows by: each is looked at on its own."""
 
 VALUES = 1 << 7
-"""The most values of a number whose averages and quantiles are made of counts."""
+"""The most values of a number whose quantiles are found among counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,28 +279,26 @@ def _find_formula(
     ):
         raise _refuse(aggregate)
     unit, values = scale(number, cells.tables).unit, sorted(cells.list_values(number))
+    if aggregate.kind == "quantile" and 1 < len(values) <= VALUES:
+        whole = count(_is_there(number))
+        up_to = [count(_is_at_most(number, value, cells.tables)) for value in values[:-1]]
+        return QuantilesOf(tuple(v * unit for v in values), (*up_to, whole), whole, aggregate.points)
     others = [value for value in values if value]
-    if aggregate.kind in ("sum", "average") and len(others) == 1:
-        part = count(_is_value(number, others[0], cells.tables))
-        if aggregate.kind == "sum":
-            return TimesCount(others[0] * unit, part)
-        return SumOfShares(Fraction(0), ((part, others[0] * unit),), count(_is_there(number)))
-    if aggregate.kind == "sum" or not 1 < len(values) <= VALUES:
+    if aggregate.kind == "quantile" or len(others) != 1:
         raise _refuse(aggregate)
-    whole = count(_is_there(number))
-    up_to = [count(_is_at_most(number, value, cells.tables)) for value in values[:-1]]
-    listed = [value * unit for value in values]
-    if aggregate.kind == "quantile":
-        return QuantilesOf(tuple(listed), (*up_to, whole), whole, aggregate.points)
-    gaps = (low - high for low, high in itertools.pairwise(listed))
-    return SumOfShares(listed[-1], tuple(zip(up_to, gaps, strict=True)), whole)
+    times, part = others[0] * unit, count(_is_value(number, others[0], cells.tables))
+    return (
+        TimesCount(times, part)
+        if aggregate.kind == "sum"
+        else TimesShare(times, part, count(_is_there(number)))
+    )
 
 
 def _refuse(aggregate: Aggregate) -> Refused:
     return Refused(
         what=aggregate.kind,
         why="it is not made of counts of rows",
-        way_out="Ask for counts, for averages and quantiles of few values, or for sums of 0 and one other",
+        way_out="Ask for counts, for sums and averages of 0 and one other number, or for quantiles of few",
     )
 
 

@@ -126,14 +126,14 @@ def test_a_large_delta_must_be_meant():
 
 def test_replies_have_intervals_at_any_confidence(shared):
     acme = shared.analyst("sure")
-    free, bought = acme.sql(BY_REGION), acme.sql("SELECT SUM(age) AS mean FROM people")
+    free, bought = acme.sql(BY_REGION), acme.sql("SELECT AVG(age) AS mean FROM people")
     assert free.interval("n", 0.95) == free.interval("n", 0.5) == free.intervals["n"]
     with pytest.raises(NoBound, match="fresh=True"):
         free.interval("n", 0.99)
     wide, narrow = (bought.interval("mean", level)[0] for level in (0.99, 0.5))
     assert wide[0] <= bought.intervals["mean"][0][0] < narrow[0] <= narrow[1] < wide[1]
     assert bought.interval("mean", 0.95) == bought.intervals["mean"]
-    renamed = acme.sql("SELECT SUM(age) AS years FROM people")
+    renamed = acme.sql("SELECT AVG(age) AS years FROM people")
     assert renamed.repeated and renamed.interval("years", 0.99) == (wide,)
     for name in ("region", "missing"):
         with pytest.raises(InvalidParameter, match="name"):
@@ -245,17 +245,17 @@ def test_answers_of_the_hypothesis_are_shown_as_they_are_asked_for(shared):
 def test_a_priced_question_in_another_form_costs_nothing(shared):
     acme = shared.analyst("priced forms")
     first = acme.sql(
-        "SELECT smoker, SUM(age) AS mean, COUNT(age) AS n FROM people GROUP BY smoker", fresh=True
+        "SELECT smoker, AVG(age) AS mean, COUNT(age) AS n FROM people GROUP BY smoker", fresh=True
     )
     again = acme.sql(
-        "SELECT smoker, SUM(age) * COUNT(age) AS total FROM people GROUP BY smoker ORDER BY 2 LIMIT 1",
+        "SELECT smoker, AVG(age) * COUNT(age) AS total FROM people GROUP BY smoker ORDER BY 2 LIMIT 1",
         fresh=True,
     )
     assert first.kind == again.kind == "priced"
     assert again.repeated and again.cost == {}
     assert again.column("total")[0] == pytest.approx(min(mean * n for _, mean, n in first.rows))
     assert again.answer.guarantee == first.answer.guarantee
-    more = acme.plan("SELECT smoker, SUM(age) FROM people GROUP BY smoker HAVING MEDIAN(age) > 1", fresh=True)
+    more = acme.plan("SELECT smoker, AVG(age) FROM people GROUP BY smoker HAVING MEDIAN(age) > 1", fresh=True)
     assert more.kind == "priced"
 
 

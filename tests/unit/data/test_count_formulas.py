@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.data.count_formulas import QuantilesOf, SumOfShares, TimesCount
+from discreet.data.count_formulas import QuantilesOf, TimesCount, TimesShare
 
 FORMULAS = {
     "a count": TimesCount(Fraction(1), 0),
     "a negative multiple": TimesCount(Fraction(-5, 2), 0),
-    "a share": SumOfShares(Fraction(0), ((0, Fraction(3)),), 2),
-    "an average": SumOfShares(Fraction(9), ((0, Fraction(-4)), (1, Fraction(-3))), 2),
-    "an average over 0": SumOfShares(Fraction(2), ((0, Fraction(-4)), (1, Fraction(5))), 2),
+    "a share": TimesShare(Fraction(3), 0, 2),
+    "a negative share": TimesShare(Fraction(-1, 4), 1, 2),
     "quantiles": QuantilesOf(
         (Fraction(-1), Fraction(3, 2), Fraction(8)),
         (0, 1, 2),
@@ -55,6 +54,6 @@ def test_nothing_counted_has_no_average_and_no_quantile():
 
 
 def test_multiples_of_counts_have_a_step():
-    assert [formula.step for formula in FORMULAS.values()] == [1, Fraction(5, 2), None, None, None, None]
-    assert [formula.is_whole for formula in FORMULAS.values()] == [True, *[False] * 5]
+    assert [formula.step for formula in FORMULAS.values()] == [1, Fraction(5, 2), None, None, None]
+    assert [formula.is_whole for formula in FORMULAS.values()] == [True, *[False] * 4]
     assert QuantilesOf((Fraction(1), Fraction(4)), (0, 1), 1, (Fraction(1, 2),)).is_whole

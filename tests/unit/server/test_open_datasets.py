@@ -19,7 +19,7 @@ from discreet.server.access import KeyFacts
 from discreet.server.open_datasets import OpenDatasets, open_table
 from discreet.server.registered.registration import read_registration
 
-MEAN = "SELECT SUM(age) AS m FROM {}"
+MEAN = "SELECT AVG(age) AS m FROM {}"
 
 
 def write_two(folder, *, shared="0.5", more="", people="epsilon = 1\ndelta = 1e-6"):

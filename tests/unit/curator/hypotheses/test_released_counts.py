@@ -69,7 +69,6 @@ SHARES = (
     "region, AVG(CASE WHEN smoker = 'no' THEN 0 ELSE 1 END) AS v FROM people GROUP BY region",
     "region, COUNT(age) - COUNTIF(smoker = 'yes') AS v FROM people GROUP BY region ORDER BY v DESC",
     "FLOOR(age / 3) AS band, COUNTIF(smoker = 'yes') AS v FROM people GROUP BY band",
-    "region, AVG(age) AS v FROM people GROUP BY region",
     "smoker, MEDIAN(age) AS v FROM people GROUP BY smoker",
     "age > 24 AS old, region, COUNT(*) AS v FROM people GROUP BY ROLLUP(old, region) HAVING COUNT(*) > 0",
 )

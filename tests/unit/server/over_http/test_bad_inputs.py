@@ -8,7 +8,7 @@ import pytest
 from tests.unit.server.conftest import serving, write_home
 
 PATH = "/v1/datasets/visits/queries"
-PRICED = "SELECT SUM(age) AS n FROM visits"
+PRICED = "SELECT AVG(age) AS n FROM visits"
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +266,7 @@ def test_one_key_one_charge_whoever_sends_it_how_often(served):
     keys = [served.key(name) for name in ("storm", "calm")]
     ledger = served.datasets.get("visits").curator.ledger
     got, before = [], len(ledger.entries("storm"))
-    sql = "SELECT SUM(age) AS n FROM visits WHERE age > 3"
+    sql = "SELECT AVG(age) AS n FROM visits WHERE age > 3"
 
     def ask():
         sent = {"Idempotency-Key": "once"}
@@ -280,7 +280,7 @@ def test_one_key_one_charge_whoever_sends_it_how_often(served):
     assert {status for status, _, _ in got} == {200}
     assert len({body for _, _, body in got}) == 1
     assert len(ledger.entries("storm")) == before + 1
-    status, said = served.ask("SELECT SUM(age) FROM visits", key=keys[0], headers={"Idempotency-Key": "once"})
+    status, said = served.ask("SELECT AVG(age) FROM visits", key=keys[0], headers={"Idempotency-Key": "once"})
     assert (status, said["error"]) == (422, "key_reused")
     # Another analyst's key of the same name is another key.
     status, _ = served.ask(sql, key=keys[1], headers={"Idempotency-Key": "once"}, insist=True)
@@ -294,6 +294,6 @@ def test_a_study_is_known_or_refused(served, key, nothing_charged):
 
 def test_a_registered_study_is_charged(served, key):
     served.datasets.access.add_study("visits", "flu", Fraction(1, 2), purpose="what the flu does")
-    status, said = served.ask("SELECT SUM(age) FROM visits WHERE age < 60", key=key, study="flu", insist=True)
+    status, said = served.ask("SELECT AVG(age) FROM visits WHERE age < 60", key=key, study="flu", insist=True)
     assert status == 200, said
     assert served.datasets.get("visits").curator.ledger.entries("careless")[-1].study == "flu"

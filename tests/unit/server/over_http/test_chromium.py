@@ -159,7 +159,7 @@ def test_from_a_price_to_an_answer(visit, site):
 
 def test_a_question_that_costs_is_priced_and_charged_once(visit, site):
     browser = visit("/console")
-    fill(browser, key=site.analyst, sql="SELECT SUM(age) AS n FROM visits")
+    fill(browser, key=site.analyst, sql="SELECT AVG(age) AS n FROM visits")
     ledger = site.datasets.get("visits").curator.ledger
     spent, entries = ledger.spent(), len(ledger.entries())
     kind, text = press(browser, "price")

@@ -7,8 +7,8 @@ import time
 import pytest
 
 WANTED = {
-    "plans": {"sql": "SELECT SUM(age) AS n FROM visits"},
-    "queries": {"sql": "SELECT SUM(age) AS n FROM visits", "insist": True},
+    "plans": {"sql": "SELECT AVG(age) AS n FROM visits"},
+    "queries": {"sql": "SELECT AVG(age) AS n FROM visits", "insist": True},
     "counts": {"conjunctions": [{"ward": ["north"]}]},
     "conversations": {"columns": ["ward"], "epsilon": 0.1, "delta": 0},
     "conversations/plans": {"columns": ["ward"], "epsilon": 0.1, "delta": 0},
@@ -94,7 +94,7 @@ def test_whoever_may_only_look_asks_nothing(served, routes):
 def test_nobody_sees_what_an_analyst_has_of_her_own(served):
     """The same names are given to everybody, and lead each to her own."""
     one, other = served.key("hers"), served.key("his")
-    sql = "SELECT SUM(age) AS n FROM visits WHERE age > 9"
+    sql = "SELECT AVG(age) AS n FROM visits WHERE age > 9"
     status, _ = served.ask(sql, key=one, headers={"Idempotency-Key": "k"}, insist=True)
     assert status == 200
     found = json.loads(served.send("GET", "/v1/datasets/visits/history", key=other)[2])
@@ -131,7 +131,7 @@ def test_what_releases_nothing_reads_no_row(served, routes, monkeypatch):
     assert len(asked) >= 14
     with monkeypatch.context() as patch:  # neither engine nor counts: a question with a price shows it
         take_data_away(served, patch)
-        sql = "SELECT SUM(age) AS n FROM visits WHERE age > 3"
+        sql = "SELECT AVG(age) AS n FROM visits WHERE age > 3"
         assert served.ask(sql, key=key, insist=True)[0] == 500
     before = [knock(served, *one) for one in asked]
     assert sum(status == 200 for status, _, _ in before) >= 11, before

@@ -220,7 +220,7 @@ def test_replies_leave_at_ticks_whatever_they_say(tmp_path):
             ({"sql": COUNT}, key),
             ({"sql": "SELECT nonsense"}, key),
             ({"sql": COUNT}, "dk_wrong"),
-            ({"sql": "SELECT SUM(age) FROM visits", "insist": True}, key),
+            ({"sql": "SELECT AVG(age) FROM visits", "insist": True}, key),
             ({}, key),
         ):
             server.send("POST", "/v1/datasets/visits/queries", asked, key=who)

@@ -24,7 +24,7 @@ def write_two(folder, promise):
 
 def ask(server):
     key = server.key()
-    status, said = server.ask("SELECT SUM(age) AS m FROM visits", key=key, insist=True)
+    status, said = server.ask("SELECT AVG(age) AS m FROM visits", key=key, insist=True)
     assert status == 200, said
     return said["receipt"]
 

@@ -5,7 +5,7 @@ import pytest
 from discreet.core.errors import InvalidParameter
 from discreet.server.access import KeyFacts
 
-MEAN = "SELECT SUM(age) AS m FROM visits WHERE ward = 'north'"
+MEAN = "SELECT AVG(age) AS m FROM visits WHERE ward = 'north'"
 
 
 def test_a_key_has_the_same_reply_in_process_and_over_http(served):
