@@ -62,6 +62,11 @@ class CountFormula:
         """Which counts it is made of."""
         return frozenset({self.above, self.below} - {None})  # type: ignore[arg-type]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every such number is whole, so that it is shown as such."""
+        return self.below is None and self.times.denominator == 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedRows:
@@ -188,7 +193,9 @@ class Counts:
     parts
         What is counted; together they are every number in every group once.
     computed
-        How many parts of expressions are computed from the counts of a group.
+        How many parts of expressions are computed from the counts of a group, and quotients of two counts.
+    columns
+        How many columns of numbers the answer has.
     """
 
     cells: UniverseCells
@@ -197,6 +204,7 @@ class Counts:
     sets: tuple[GroupedSet, ...]
     parts: tuple[CountedRows, ...]
     computed: int = 0
+    columns: int = 0
 
     @classmethod
     def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
@@ -217,7 +225,10 @@ class Counts:
         formulas = {one: _find_formula(one, cells, tests) for one in plan.aggregates}
         sets = tuple(GroupedSet.of(keys, plan.where, cells) for keys in plan.shown_sets)
         parts = tuple(_list_parts(plan.where, tuple(tests), sets, cells))
-        return cls(cells, formulas, len(tests), sets, parts, count_computed(plan))
+        shown = [one.what for one in plan.outputs if not isinstance(one.what, Field | ComputedKey)]
+        quotients = sum(isinstance(one, Aggregate) and formulas[one].below is not None for one in shown)
+        computed = count_computed(plan) + quotients
+        return cls(cells, formulas, len(tests), sets, parts, computed, len(shown))
 
     @property
     def groups(self) -> int:

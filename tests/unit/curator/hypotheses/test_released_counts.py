@@ -114,3 +114,14 @@ def test_several_counts_in_one_number_are_each_looked_at_more_widely():
     # Of errors with a law of Laplace, scale 1: one is above t with probability exp(-t).
     t = -math.log(0.05) * widen(2)
     assert 2 * math.exp(-t) == pytest.approx(0.05)
+
+
+def test_multiples_of_counts_are_shown_as_the_engine_shows_them(sure):
+    acme = sure.analyst("acme")
+    halves = "SELECT SUM(CASE WHEN smoker = 'yes' THEN -0.5 ELSE 0 END) AS v FROM people WHERE {}"
+    for where in ("1 = 1", "1 = 0"):
+        free, bought = acme.sql(halves.format(where)), acme.sql(halves.format(where), fresh=True, insist=True)
+        assert free.kind != bought.kind == "priced"
+        for reply in (free, bought):
+            shown = [*reply.column("v"), *reply.intervals["v"][0]]
+            assert [type(one) for one in shown] == [float] * 3 and "-0.0" not in map(str, shown)
