@@ -29,7 +29,7 @@ WORK = 1 << 28
 """The most numbers that are looked at for one question, or sixteen times the cells of the hypothesis."""
 
 SHOWN = 1 << 20
-"""The most numbers that were released and are shown in another form."""
+"""The most numbers that one reply at no cost shows, equal ones and those in another form included."""
 
 ROWS = 1 << 18
 """The most rows of replies that are kept in memory for one analyst; the oldest replies fall out."""
@@ -103,18 +103,20 @@ def require_shown(plan: Plan, *, groups: int) -> None:
         )
 
 
-def _require_little(parts: int) -> None:
+def _require_little(parts: int, buy: str = "") -> None:
     if parts > COMPUTED:
         raise Refused(
             what="a question that takes too much work",
             why=f"its arithmetic has {parts} parts in all groups; {COMPUTED} is the most",
-            way_out="Ask for the numbers, and compute the rest from the answer",
+            way_out=f"Ask for the numbers, and compute the rest from the answer{buy}",
         )
 
 
 def require_small(asked: Counts | Workload, *, cells: int) -> None:
     """Raise unless a question at no cost asks for a bounded amount of work."""
+    buy = ""
     if isinstance(asked, Counts):
+        buy = "; fresh=True buys an answer of its own"
         groups, work = asked.numbers, asked.work
     else:
         groups = len(asked)
@@ -124,14 +126,21 @@ def require_small(asked: Counts | Workload, *, cells: int) -> None:
         raise Refused(
             what=f"a question for {groups} numbers",
             why=f"at most {GROUPS} are answered at once from the hypothesis",
-            way_out="Ask for fewer groups, or in several questions",
+            way_out=f"Ask for fewer groups, or in several questions{buy}",
         )
     if isinstance(asked, Counts):
-        _require_little(asked.groups * asked.computed)
+        _require_little(asked.groups * asked.computed, buy)
+        if asked.groups * asked.columns > SHOWN:
+            raise Refused(
+                what="a question that takes too much work",
+                why=f"{asked.groups} groups of {asked.columns} columns are more than {SHOWN} numbers",
+                way_out=f"Ask for fewer columns, or in several questions{buy}",
+            )
     most = max(WORK, 16 * cells)
     if work > most:
         raise Refused(
             what="a question that takes too much work",
             why=f"about {work} numbers would be looked at, and at most {most} are for one question",
-            way_out="Ask for fewer groups or attributes, by a shorter condition, or in several questions",
+            way_out="Ask for fewer groups or attributes, by a shorter condition, or in several questions"
+            + buy,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
@@ -83,7 +84,7 @@ class BoundsSearch:
     schema: Schema
     column: str
     edges: tuple[Fraction, ...] = field(init=False)
-    """The declared bounds, and all round numbers between them."""
+    """The declared bounds, and all round numbers between them, each put on the grid."""
 
     def __post_init__(self) -> None:
         declared = checks.instance(Schema, schema=self.schema).column(self.column)
@@ -108,7 +109,8 @@ class BoundsSearch:
         name = quote(self.column)
         parts = [f"WHEN {name} < {plain(edge)} THEN {place}" for place, edge in enumerate(self.edges[1:-1])]
         part = f"CASE {' '.join(parts)} ELSE {len(parts)} END AS {_PART}"
-        source = f"FROM {quote(self.schema.name)} WHERE {name} IS NOT NULL GROUP BY {_PART}"
+        # By its place: where a column has the name of the part, that column would be grouped by.
+        source = f"FROM {quote(self.schema.name)} WHERE {name} IS NOT NULL GROUP BY 1"
         return f"SELECT {part}, COUNT(*) AS {_ROWS} {source}"
 
     def read(self, answer: CountsOfParts) -> FoundBounds:
@@ -138,7 +140,7 @@ class BoundsSearch:
 
 
 def _round_numbers(grid: Fraction, most: Fraction) -> list[Fraction]:
-    """List 1, 2 and 5 times the powers of ten from the grid up to the largest bound."""
+    """List 1, 2 and 5 times the powers of ten from the grid up to the largest bound, each put on the grid."""
     power = Fraction(1)
     while power > grid:
         power /= 10
@@ -146,6 +148,6 @@ def _round_numbers(grid: Fraction, most: Fraction) -> list[Fraction]:
         power *= 10
     found = []
     while power <= most:
-        found += [power * digit for digit in (1, 2, 5)]
+        found += [math.ceil(power * digit / grid) * grid for digit in (1, 2, 5)]
         power *= 10
     return found

@@ -177,7 +177,9 @@ class Counts:
     parts
         What is counted; together they are every number in every group once.
     computed
-        How many parts of expressions are computed from the counts of a group.
+        How many parts of expressions are computed from the counts of a group, and what these are made of.
+    columns
+        How many columns of numbers the answer has.
     """
 
     cells: UniverseCells
@@ -186,6 +188,7 @@ class Counts:
     sets: tuple[GroupedSet, ...]
     parts: tuple[CountedRows, ...]
     computed: int = 0
+    columns: int = 0
 
     @classmethod
     def of(cls, plan: Plan, schemas: Schema | Iterable[Schema] | PlanTables, universe: Universe) -> Counts:
@@ -206,7 +209,10 @@ class Counts:
         formulas = {one: _find_formula(one, cells, tests) for one in plan.aggregates}
         sets = tuple(GroupedSet.of(keys, plan.where, cells) for keys in plan.shown_sets)
         parts = tuple(_list_parts(plan.where, tuple(tests), sets, cells))
-        return cls(cells, formulas, len(tests), sets, parts, count_computed(plan))
+        shown = [one.what for one in plan.outputs if not isinstance(one.what, Field | ComputedKey)]
+        made = sum(len(formulas[one].used) - 1 for one in shown if isinstance(one, Aggregate))
+        computed = count_computed(plan) + made
+        return cls(cells, formulas, len(tests), sets, parts, computed, len(shown))
 
     @property
     def groups(self) -> int:

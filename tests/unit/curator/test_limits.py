@@ -137,9 +137,22 @@ def test_conditions_that_take_too_much_work_are_refused_by_name(monkeypatch):
         acme = one.analyst("acme")
         monkeypatch.setattr(limits, "WORK", 1)
         parts = " OR ".join(f"c0 + {i} * c1 < c2" for i in range(3))
-        with pytest.raises(Refused, match=r"too much work.*shorter condition"):
+        with pytest.raises(Refused, match=r"too much work.*shorter condition.*fresh=True buys"):
             acme.sql(f"SELECT COUNT(*) AS n FROM t WHERE {parts}")
         assert acme.sql("SELECT COUNT(*) AS n FROM t WHERE c0 < c1 OR c0 > c2").kind != "priced"
+
+
+def test_columns_of_the_same_number_are_work_too(monkeypatch):
+    with wide(20, 20) as one:
+        acme = one.analyst("acme")
+        monkeypatch.setattr(limits, "SHOWN", 100)
+        monkeypatch.setattr(limits, "COMPUTED", 50)
+        asked = "SELECT c0, {} FROM t GROUP BY c0"
+        for column, most in (("COUNT(*) AS n{}", 5), ("AVG(CASE WHEN c1 > 9 THEN 1 ELSE 0 END) AS m{}", 2)):
+            columns = [column.format(i) for i in range(most + 1)]
+            with pytest.raises(Refused, match=r"too much work.*fresh=True buys"):
+                acme.sql(asked.format(", ".join(columns)))
+            assert acme.sql(asked.format(", ".join(columns[:most]))).kind != "priced"
 
 
 def test_workloads_that_take_too_much_work_are_refused_by_name(monkeypatch):

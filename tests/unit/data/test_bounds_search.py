@@ -45,6 +45,12 @@ def test_bounds_are_the_nearest_round_numbers_around_what_is_there(values, bound
     assert got.missed < 5
 
 
+def test_a_column_may_be_called_as_what_it_is_asked_for():
+    for name in ("part", "Part", "rows", "group"):
+        got = found(schema(Integer(name, lower=0, upper=1000)), [15] * 200)
+        assert (got.lower, got.upper) == (10, 20)
+
+
 def test_a_few_rows_far_away_are_left_out_and_counted_among_what_is_missed():
     got = found(PAY, [15] * 2000 + [10**6] * 8, epsilon=0.5)
     assert (got.lower, got.upper) == (10, 20)
@@ -73,6 +79,7 @@ def test_its_clause_is_taken_as_it_is_written():
             schema(Decimal("pay", lower=Fraction(-1, 3), upper=Fraction(100, 3), grid=Fraction(1, 3))),
             [9] * 99,
         ),
+        (schema(Integer("pay", lower=0, upper=7000, grid=7)), [231, 399] * 50),  # no round number is on it
     ):
         got = found(declared, values)
         with Table(pd.DataFrame({"pay": values}), schema=declared) as table:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.core.errors import InternalError
 from discreet.core.rounding import down, up
 from discreet.curator.reply import CONFIDENCE, Kind, Reply
-from discreet.data.count_formulas import CountFormula, Ends
+from discreet.data.count_formulas import CountFormula, Ends, TimesCount
 from discreet.data.counts import Counts
 from discreet.data.plan.key_nodes import Key
 from discreet.data.plan.nodes import Aggregate, Plan
@@ -67,6 +67,9 @@ class ReleasedCounts(ReleasedNumbers):
     def value(self, aggregate: Aggregate) -> Reader[Value]:
         """Return what reads a number."""
         formula = self.formulas[aggregate]
+        if isinstance(formula, TimesCount) and formula.is_whole:
+            times, plain = int(formula.times), self._round(formula.counted)
+            return lambda place: times * plain[place[1]]  # fractions would take ten times as long
         counts = {number: self._round(number) for number in formula.used}
         rounded = int if formula.is_whole else float
 
@@ -101,6 +104,8 @@ class ReleasedCounts(ReleasedNumbers):
 
 def _read_interval(formula: CountFormula, ends: Mapping[int, Sequence[Ends]]) -> Reader[Interval]:
     """Return what reads the interval of a number from those of the counts that it is made of."""
+    if isinstance(formula, TimesCount) and formula.is_whole:
+        return _read_whole(int(formula.times), ends[formula.counted])
     lower, upper = (int, int) if formula.is_whole else (down, up)
 
     def read(place: Place) -> Interval:
@@ -108,6 +113,14 @@ def _read_interval(formula: CountFormula, ends: Mapping[int, Sequence[Ends]]) ->
         lows = tuple(_show(low, lower) for low, _ in found)
         highs = tuple(_show(high, upper) for _, high in found)
         return (lows[0], highs[0]) if len(found) == 1 else (lows, highs)
+
+    return read
+
+
+def _read_whole(times: int, ends: Sequence[Ends]) -> Reader[Interval]:
+    def read(place: Place) -> Interval:
+        low, high = ends[place[1]]
+        return (times * low, times * high) if times > 0 else (times * high, times * low)
 
     return read
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreet.core.errors import InternalError
+from discreet.core.errors import InternalError, InvalidParameter
 from discreet.curator.kept.written_values import read_value, write_value
 from discreet.data.plan.key_nodes import Key, sort_keys
 from discreet.data.plan.measures import Measure
@@ -34,7 +34,15 @@ def find_plan_digest(plan: QuestionPlan) -> str:
 
 @lru_cache(8)
 def _write_schemas(schemas: tuple[Schema, ...]) -> list[str]:
-    return [format_schema(schema) for schema in schemas]
+    return list(map(_write_schema, schemas))
+
+
+def _write_schema(schema: Schema) -> str:
+    """Write a schema down; one with numbers such as 1/3, which no file holds, as it is declared in Python."""
+    try:
+        return format_schema(schema)
+    except InvalidParameter:
+        return repr(schema)
 
 
 def write_answer(answer: Answer) -> dict[str, Any]:

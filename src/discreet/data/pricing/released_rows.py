@@ -11,11 +11,14 @@ from discreet.data.plan.row_nodes import TRUE
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.usefulness import RowsKnown
 
+_BETA = 0.05
+
 
 def expect_rows(answers: Iterable[Answer], question: Plan) -> RowsKnown | None:
-    """Return about how many rows a question is about at most, where some answer has counted the whole table.
+    """Return how many rows a question is about at most, where some answer has counted the whole table.
 
-    None where none has, or where rows of several tables meet. The latest answer is believed.
+    None where none has, or where rows of several tables meet. The latest answer is believed, up to its upper
+    end at 95 %: the noise of a cheap count must not make a useful question look useless.
     """
     if question.joins or question.units is not None or question.branches:
         return None
@@ -33,5 +36,6 @@ def _read_count(answer: Answer) -> RowsKnown | None:
     counted = block.measured.get(Measure("rows"))
     if counted is None:
         return None
-    rows = max(counted.point(0), Fraction(1))
+    _, most = counted.box(0, _BETA)
+    rows = max(Fraction(most), Fraction(1))
     return RowsKnown(rows, rows)

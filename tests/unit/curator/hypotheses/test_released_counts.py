@@ -109,3 +109,14 @@ def test_a_quotient_of_counts_is_a_part_of_one_and_of_none_is_missing(sure):
     assert reply.column("v") == (1.0,) and reply.intervals["v"][0][1] == 1
     reply = acme.sql("SELECT AVG(CASE WHEN smoker = 'yes' THEN 1 ELSE 0 END) AS v FROM people WHERE 1 = 0")
     assert reply.column("v") == (None,) and reply.intervals["v"] == ((0, 1),)
+
+
+def test_multiples_of_counts_are_shown_as_the_engine_shows_them(sure):
+    acme = sure.analyst("acme")
+    halves = "SELECT SUM(CASE WHEN smoker = 'yes' THEN -0.5 ELSE 0 END) AS v FROM people WHERE {}"
+    for where in ("1 = 1", "1 = 0"):
+        free, bought = acme.sql(halves.format(where)), acme.sql(halves.format(where), fresh=True, insist=True)
+        assert free.kind != bought.kind == "priced"
+        for reply in (free, bought):
+            shown = [*reply.column("v"), *reply.intervals["v"][0]]
+            assert [type(one) for one in shown] == [float] * 3 and "-0.0" not in map(str, shown)

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.core.errors import InternalError
 from discreet.curator.kept.written_answer import find_plan_digest, read_answer, write_answer
 from discreet.curator.offers import list_offers
-from discreet.data import Category, Date, Identifier, Integer, Schema, Table, Text, User
+from discreet.data import Category, Date, Identifier, Integer, Row, Schema, Table, Text, User
 from discreet.data.plan.nodes import Policy
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
@@ -136,3 +136,13 @@ def test_digests_are_the_same_in_every_process():
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         printed.append(done.stdout)
     assert printed[0] == printed[1] and len(printed[0].splitlines()) > len(QUESTIONS)
+
+
+def test_what_no_file_holds_is_bought_all_the_same(tmp_path):
+    thirds = dp.Decimal("x", lower=0, upper=Fraction(10, 3), grid=Fraction(1, 3))
+    schema = Schema("t", columns=(thirds,), unit=Row(), neighbours=dp.AddRemove("row"))
+    for life in range(2):
+        table = Table(pandas.DataFrame({"x": [1.0] * 50}), schema=schema)
+        with dp.Curator(table, epsilon=4, delta=0, shared=0, ledger=tmp_path / "b.db") as curator:
+            reply = curator.analyst("acme").sql("SELECT COUNT(*) AS n FROM t")
+            assert reply.repeated == bool(life) and bool(reply.cost) == (not life)
