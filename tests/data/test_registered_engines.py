@@ -100,7 +100,7 @@ def test_postgres_and_spark_answer_behind_one_registration(folder, spark_session
         assert [one.table._engine.dialect for one in server.datasets] == ["postgres", "spark"]
         ask(server, "claims")
         ask(server, "visits")
-        source = server.datasets.get("claims").table._source
+        source = server.datasets.get("claims").curator._table._source
         with monkeypatch.context() as patch, pytest.raises(EngineFailed):
             patch.setattr(source, "_limit", 0.05)
             patch.setattr(source, "_sql", lambda _: "SELECT pg_sleep(60)")  # a question that takes too long

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.accounting.deltas import read_delta
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 
 _CALLED = re.compile("[0-9a-f]{16}")

@@ -20,10 +20,10 @@ from functools import cache
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
+from discreet.accounting.deltas import read_delta
 from discreet.accounting.filters import HELD_BACK
 from discreet.analysts.promises import AnalystPromise, perfect
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import BudgetNotKept, DiscreetError, InvalidParameter
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss

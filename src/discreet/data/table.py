@@ -7,9 +7,9 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from discreet.accounting.deltas import read_delta
 from discreet.accounting.units import PrivacyUnit
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import DiscreetError, InvalidParameter, TableHeld
 from discreet.core.guarantee import Guarantee
 from discreet.core.neighbours import Neighbours

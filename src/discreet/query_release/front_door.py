@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from discreet.accounting.deltas import read_delta
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import Neighbours
 from discreet.core.progress import bars

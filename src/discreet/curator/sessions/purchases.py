@@ -15,9 +15,9 @@ from discreet.core.shown import ROWS, data_frame, html_table, more_rows, text_ta
 from discreet.curator.amounts import Amounts
 from discreet.curator.ledger.entries import SpendingLedger, Ticket
 from discreet.curator.limits import TEXT
+from discreet.curator.sessions.released_rows import expect_rows
 from discreet.data.pricing.answer import Answer
 from discreet.data.pricing.question_plan import QuestionPlan
-from discreet.data.pricing.released_rows import expect_rows
 from discreet.data.pricing.usefulness import RowsKnown
 
 KEPT = 1000

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from discreet.accounting.deltas import read_delta
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import DiscreetError, InvalidParameter, ReadFailed, Refused
 from discreet.core.guarantee import Guarantee
 from discreet.core.loss import ApproxLoss, PureLoss

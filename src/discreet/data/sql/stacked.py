@@ -139,7 +139,7 @@ def stack_plans(plans: Sequence[Plan], several: SeveralSelects, tables: PlanTabl
     related = relate(replace(first, units=units), tables)
     _check_sorts(plans, related)
     where = disjunction([plan.where for plan in plans], related)
-    made = [Part(plan, where, related).branch() for plan in plans]
+    made = [StackedPart(plan, where, related).branch() for plan in plans]
     orders = _read_order(several.order, first, made, Scope(related, {}, {}))
     branches = tuple(
         replace(one, order=tuple(listed[place].what for listed in orders)) for place, one in enumerate(made)
@@ -189,7 +189,7 @@ def _check_sorts(plans: Sequence[Plan], tables: PlanTables) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StackedPart:
     """One of several questions, and what all of them together count."""
 
     plan: Plan

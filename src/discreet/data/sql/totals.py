@@ -27,7 +27,7 @@ from discreet.data.sql.nodes import take
 from discreet.data.sql.selected.calls import AGGREGATES
 from discreet.data.sql.selected.computed import MAX_LIST
 from discreet.data.sql.selected.windows import looks_around
-from discreet.data.sql.stacked import Part, exchange, merge_units, share_definitions
+from discreet.data.sql.stacked import StackedPart, exchange, merge_units, share_definitions
 from discreet.data.sql.text import refuse
 
 MAX_ASIDE = 20
@@ -174,7 +174,7 @@ class Asides:
         units = self._merge_units(plan)
         tables = relate(replace(plan, units=units), self._tables)
         where = disjunction([plan.where, *(one.where for one in self._plans)], tables)
-        known: dict[Shown, Shown] = Part(plan, where, tables).known()
+        known: dict[Shown, Shown] = StackedPart(plan, where, tables).known()
         shown = [one.what for one in plan.outputs] + [one.what for one in plan.after.order]
         looked_at = [one for one in (*shown, plan.after.qualify) if one is not None]
         if any(window not in self._marks for one in looked_at for window in _list_windows(one)):
@@ -182,7 +182,7 @@ class Asides:
             raise refuse(f"{_WHAT} beside OVER", "it is not part of the language", way_out)
         total = self._is_total(plan, known, tables)
         for mark, one in zip(self._marks, self._plans, strict=True):
-            value = exchange(one.outputs[0].what, Part(one, where, tables).known())
+            value = exchange(one.outputs[0].what, StackedPart(one, where, tables).known())
             if total is not None:
                 kept = compute("case", [total, value, Constant(None)], tables)
                 value = Windowed("max", kept, (), ())

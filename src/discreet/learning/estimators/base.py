@@ -14,9 +14,9 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from discreet.accounting.deltas import read_delta
 from discreet.accounting.filters import Filter
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.fixed import Array
 from discreet.core.guarantee import Guarantee

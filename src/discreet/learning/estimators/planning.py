@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.accounting.deltas import read_delta
 from discreet.core import checks
-from discreet.core.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.core.neighbours import ROWS, Neighbours
 from discreet.learning.additive_logistic import AdditiveLogistic

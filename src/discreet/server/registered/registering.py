@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.core.deltas import read_delta
+from discreet.accounting.deltas import read_delta
 from discreet.core.errors import InvalidParameter
 from discreet.curator.expects import read_expects
 from discreet.curator.hypotheses.opening import price_later, read_version

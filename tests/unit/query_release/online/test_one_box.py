@@ -35,13 +35,13 @@ def test_the_same_answer_alone_and_in_a_workload(promise):
             text = "SELECT COUNT(*) AS n FROM people" + (f" WHERE {' AND '.join(tests)}" if tests else "")
             read = service._reader.read("acme", text, epsilon=None, delta=None)
             counts = hypothesis.counts(read.plan, read.tables)
-            found = counts.box()
+            found = counts.parts[0].box()
             assert {axis: list(one) for axis, one in found.items()} == {
                 axis: list(one) for axis, one in codes.items() if len(one) < universe.shape[axis]
             }
             if alone is None:  # it needs a look at the data
                 continue
-            many = hypothesis._predicates(counts.workload())
+            many = hypothesis._predicates(counts.parts[0].workload())
             assert alone.kinds.tolist() == many.kinds.tolist() == ["free"]
             for own, other in (
                 (alone.values, many.values),
@@ -64,14 +64,14 @@ def test_a_condition_that_is_no_box_is_not_taken_for_one():
             read = service._reader.read(
                 "acme", f"SELECT COUNT(*) AS n FROM people WHERE {where}", epsilon=None, delta=None
             )
-            assert hypothesis.counts(read.plan, read.tables).box() is None
+            assert hypothesis.counts(read.plan, read.tables).parts[0].box() is None
         grouped = service._reader.read(
             "acme",
             "SELECT region, COUNT(*) AS n FROM people WHERE age = 25 GROUP BY region",
             epsilon=None,
             delta=None,
         )
-        assert hypothesis.counts(grouped.plan, grouped.tables).box() is None
+        assert hypothesis.counts(grouped.plan, grouped.tables).parts[0].box() is None
 
 
 class _Known:

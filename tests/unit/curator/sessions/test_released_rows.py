@@ -3,8 +3,8 @@
 import pandas as pd
 
 from discreet import AddRemove
+from discreet.curator.sessions.released_rows import expect_rows
 from discreet.data import Integer, Row, Schema, Table
-from discreet.data.pricing.released_rows import expect_rows
 from discreet.testing import unsafe_seeded
 
 PEOPLE = Schema(
