@@ -48,6 +48,9 @@ from discreet.queries.universe import Universe
 PARTS = 1 << 10
 """The most conditions that one question may count rows by: each is looked at on its own."""
 
+LOOKED_AT = 1 << 17
+"""The most cells that are looked at for the values of a number: it is done before the work is bounded."""
+
 VALUES = 1 << 7
 """The most values of a number whose quantiles are found among counts."""
 
@@ -282,6 +285,7 @@ def _find_formula(
         aggregate.kind not in ("sum", "average", "quantile")
         or number is None
         or find_day(aggregate, cells.tables)
+        or math.prod(len(cells.codes[one]) for one in number.fields) > LOOKED_AT
     ):
         raise _refuse(aggregate)
     unit, values = scale(number, cells.tables).unit, sorted(cells.list_values(number))

@@ -19,6 +19,7 @@ from discreet.data.plan.nodes import Policy
 from discreet.data.plan.row_nodes import Field
 from discreet.data.plan.tables import PlanTables
 from discreet.data.sql.parse import parse
+from discreet.data.universe_cells import UniverseCells
 from discreet.queries import Queries, Universe
 
 PEOPLE = Schema(
@@ -164,6 +165,14 @@ def test_too_many_conditions_are_refused_by_name(monkeypatch):
     assert Counts.of(parsed("FLOOR(age / 4) AS band, COUNT(*) FROM people GROUP BY band"), PEOPLE, ALL)
     with pytest.raises(Refused, match="by 4 conditions, and 3 is the most"):
         Counts.of(parsed("FLOOR(age / 3) AS band, COUNT(*) FROM people GROUP BY band"), PEOPLE, ALL)
+
+
+def test_values_of_a_number_of_many_cells_are_not_looked_for(monkeypatch):
+    assert Counts.of(parsed("MEDIAN(age + stay)"), PEOPLE, ALL)
+    monkeypatch.setattr(counted, "LOOKED_AT", 11 * 5 - 1)
+    monkeypatch.setattr(UniverseCells, "list_values", None)
+    with pytest.raises(Refused, match="not made of counts"):
+        Counts.of(parsed("MEDIAN(age + stay)"), PEOPLE, ALL)
 
 
 def test_a_column_outside_the_universe_is_told():
